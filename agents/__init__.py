@@ -1,0 +1,1 @@
+"""The agents: cards, the pool, the specialists' graphs and the language-model interface."""

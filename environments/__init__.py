@@ -1,0 +1,1 @@
+"""The environments: versioned, seeded benchmarks that make tasks and score submissions."""

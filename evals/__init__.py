@@ -1,0 +1,1 @@
+"""The top: campaigns, statistics and the command line."""

@@ -1,0 +1,1 @@
+"""From a request to a plan, a team, a run and a report."""

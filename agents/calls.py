@@ -1,0 +1,205 @@
+"""Journaled tool calls: a call is done once, however often its role is run.
+
+The key of a call is the hash of run, role, step, tool@version and canonical input, never of the agent, so that a
+re-enlisted agent reuses what is finished. Before a call `tool.started` is committed; its outcome, findings, artifacts
+and `tool.finished` are committed in one transaction by the process that ran it. A finished key is answered from the
+journal.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from enlist.tools.runtime import registry, runner
+from enlist.tools.runtime.errors import EnlistError, boundary
+from enlist.tools.runtime.events import NewEvent
+from enlist.tools.runtime.findings import Finding, ToolEvidence
+from enlist.tools.runtime.ids import content_hash
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.protocol import Memory, NewRecord
+from enlist.tools.runtime.tool import Tool, ToolModel, input_hash
+
+POLL = 0.5  # seconds between two looks into the store for a stop request
+GRACE = 30.0  # seconds beyond a tool's own limit after which its worker counts as lost
+
+
+class Call(BaseModel):
+    """One call, as it crosses to the worker that runs it. `deadline` is seconds since 1970 or None."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    memory: str
+    run: str
+    attempt: int
+    role: str
+    agent: str
+    capability: str
+    step: str
+    tool: str
+    input: dict[str, Any]
+    limit: float
+    deadline: float | None = None
+
+    def key(self) -> str:
+        tool = declared(self.tool)
+        return content_hash([self.run, self.role, self.step, f"{tool.name}@{tool.version}",
+                             input_hash(tool.parse(self.input))])
+
+    def seconds_left(self) -> float:
+        left = self.limit if self.deadline is None else min(self.limit, self.deadline - time.time())
+        return max(0.0, left)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished call: its key, input, output and the findings that the tool made of it."""
+
+    key: str
+    tool: str
+    given: ToolModel
+    output: Any
+    findings: tuple[Finding, ...]
+    seconds: float
+    level: str | None
+
+
+def declared(name: str) -> Tool:
+    """The installed tool of this name; `not_found` names the nearest."""
+    tool: Tool = registry.load_entry("enlist.tools", name)
+    return tool
+
+
+def finished(memory: Memory, call: Call) -> Outcome | None:
+    """The outcome of a call that was finished before, if any."""
+    record = memory.record("outcome", call.run, call.key())
+    if record is None:
+        return None
+    tool, data = declared(call.tool), record.data
+    return Outcome(key=record.id, tool=tool.name, given=tool.parse(data["input"]),
+                   output=tool.parse_output(data["output"]),
+                   findings=tuple(Finding.model_validate(f) for f in data["findings"]),
+                   seconds=data["seconds"], level=data["level"])
+
+
+def execute(memory: Memory, call: Call) -> None:
+    """Run a call and commit how it ended; raises what it ended with."""
+    tool, key = declared(call.tool), call.key()
+    given = tool.parse(call.input)
+    tries = sum(e.kind == "tool.started" and e.data["key"] == key for e in memory.events(call.run))
+    head = {"key": key, "tool": tool.name, "version": tool.version, "step": call.step}
+    memory.commit(call.run, call.attempt, [NewEvent(kind="tool.started", role=call.role, key=f"{key}:{tries}",
+                                                    data=head)])
+    try:
+        ran = runner.run_tool(tool, registry.entries("enlist.tools")[call.tool].value, given, memory,
+                              limit=call.seconds_left(), cancelled=stopper(memory, call.run, call.attempt),
+                              progress=_progress(memory, call, head))
+        with boundary(f"findings of tool {tool.name}"):
+            found = _findings(tool, call, given, ran.output)
+    except EnlistError as error:
+        if error.kind != "control":
+            memory.commit(call.run, call.attempt, [NewEvent(
+                kind="tool.failed", role=call.role, key=f"{key}:{tries}", data={**head, "error": error.to_dict()})])
+        raise
+    outcome = NewRecord(kind="outcome", id=key, role=call.role, data={
+        **head, "input": given.model_dump(mode="json"), "output": ran.output.model_dump(mode="json"),
+        "findings": [f.model_dump(mode="json") for f in found], "seconds": ran.seconds, "level": ran.level})
+    provenance = {"run": call.run, "role": call.role, "agent": call.agent, "attempt": call.attempt, "tool_call": key}
+    records = [NewRecord(kind="finding", id=f.id, role=call.role, text=f.text, supersedes=f.supersedes,
+                         data={"finding": f.model_dump(mode="json"), "provenance": provenance})
+               for f in found if memory.record("finding", call.run, f.id) is None]
+    memory.commit(call.run, call.attempt, [NewEvent(
+        kind="tool.finished", role=call.role, key=key, data={**head, "seconds": ran.seconds, "level": ran.level,
+                                                             "findings": [f.id for f in found]})],
+                  [outcome, *records])
+
+
+def call_tool(memory: Memory, call: Call) -> Outcome:
+    """The outcome of a call: from the journal, inline, or from a Ray task with the tool's declared resources."""
+    done = finished(memory, call)
+    if done is None:
+        if declared(call.tool).isolation == "inline":
+            execute(memory, call)
+        else:
+            _on_ray(call)
+        done = finished(memory, call)
+    if done is None:
+        raise EnlistError("internal", f"tool {call.tool} ended without an outcome", given=call.step)
+    return done
+
+
+def stopper(memory: Memory, run: str, attempt: int) -> Callable[[], bool]:
+    """A function that tells, at most once in `POLL` seconds, whether the run was stopped or taken over."""
+    state = {"next": 0.0, "stop": False}
+
+    def stopped() -> bool:
+        now = time.monotonic()
+        if not state["stop"] and now >= state["next"]:
+            state["next"] = now + POLL
+            lease = memory.lease(run)
+            state["stop"] = (lease is not None and lease.attempt > attempt) or stop_requested(memory, run, attempt)
+        return bool(state["stop"])
+
+    return stopped
+
+
+def stop_requested(memory: Memory, run: str, attempt: int) -> bool:
+    """Whether somebody asked this attempt of a run to stop."""
+    return memory.find_event(run, "stop.requested", f"stop:{attempt}") is not None
+
+
+def _findings(tool: Tool, call: Call, given: ToolModel, output: ToolModel) -> Sequence[Finding]:
+    hashed = input_hash(given)
+
+    def evidence(pointer: str) -> ToolEvidence:
+        return ToolEvidence(tool=tool.name, version=tool.version, input_sha256=hashed, pointer=pointer)
+
+    return tool.make_findings(call.capability, given, output, evidence)
+
+
+def _progress(memory: Memory, call: Call, head: dict[str, Any]) -> runner.Progress:
+    def say(share: float, text: str) -> None:
+        memory.commit(call.run, call.attempt, [NewEvent(kind="tool.progress", role=call.role,
+                                                        data={**head, "share": share, "text": text})])
+
+    return say
+
+
+def run_call(document: str) -> dict[str, Any] | None:
+    """The body of a tool's Ray task: run the call of a JSON document; the fault, if any, as data."""
+    call = Call.model_validate_json(document)
+    try:
+        memory = open_memory(call.memory)
+        try:
+            with boundary(f"tool {call.tool}"):
+                execute(memory, call)
+        finally:
+            memory.close()
+    except EnlistError as error:
+        return error.to_dict()
+    return None
+
+
+def _on_ray(call: Call) -> None:
+    import ray
+    import ray.exceptions as faults
+
+    tool = declared(call.tool)
+    task = ray.remote(run_call).options(
+        num_cpus=tool.resources.cpus, num_gpus=tool.resources.gpus, resources=tool.resources.custom or None,
+        max_retries=0, name=f"tool:{tool.name}")
+    reference = task.remote(call.model_dump_json())
+    allowed = call.seconds_left() + GRACE
+    try:
+        fault = ray.get(reference, timeout=allowed)
+    except faults.GetTimeoutError as error:
+        ray.cancel(reference, force=True)
+        raise EnlistError("worker_died", f"tool {tool.name} gave no answer in {allowed:.0f} s",
+                          fix="look at the cluster's nodes; `enlist resume` goes on where it stopped") from error
+    except faults.RayError as error:
+        raise EnlistError("worker_died", f"the worker of tool {tool.name} died: {type(error).__name__}",
+                          details=str(error)[-2000:]) from error
+    if fault is not None:
+        raise EnlistError.from_dict(fault)

@@ -144,6 +144,19 @@ class Memory(Protocol):
     def open_artifact(self, ref: ArtifactRef) -> Path:
         """A local file with an artifact's bytes, verified; `not_found` or `conflict` else. Not to be written to."""
 
+    def forget_run(self, run: str) -> None:
+        """Delete a run's events, records, budgets and leases; raises `lease_held` where its lease is live."""
+
+    def forget_checkpoints(self, run: str, role: str | None = None) -> int:
+        """Delete checkpoint records (a cache) of a run, of one role where given; returns how many."""
+
+    def unused_artifacts(self, grace_s: float, forgotten: Sequence[str] = ()) -> list[tuple[str, int]]:
+        """SHA-256 and bytes of the artifacts that no event or record mentions (those of the `forgotten` runs do not
+        count) and that nobody has put in the last `grace_s` seconds: a run puts before it commits what refers to it."""
+
+    def forget_artifacts(self, hashes: Sequence[str], grace_s: float) -> int:
+        """Delete artifacts by hash, except such as were put in the last `grace_s` seconds; returns the bytes freed."""
+
     def locator(self) -> str:
         """A string from which `open_memory` opens the same store in another process."""
 

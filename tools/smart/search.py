@@ -1,0 +1,144 @@
+"""SMART's search: Monte Carlo Tree Search with local-search roll-outs and bound pruning.
+
+Shortlist -> dense candidates -> greedy and climbs from random teams (the warm start) -> tree (see `tree`):
+in every iteration the roll-out's unclimbed value is backed up, and the roll-out and three random teams are climbed to
+look for a better team -> 1-opt over the whole pool. No language model, no clock (unless `seconds` is given): the
+result depends on the problem, the seed and the limits only.
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.smart.bounds import Completion, Tightened, simple_bound, tighten
+from enlist.tools.smart.candidates import Candidates, Teams
+from enlist.tools.smart.grid import FloatArray
+from enlist.tools.smart.polish import best_others, polish
+from enlist.tools.smart.problem import TeamProblem, refuse
+from enlist.tools.smart.result import FoundBy, RoleTerms, SearchResult, StoppedBy, UpperBound
+from enlist.tools.smart.shortlist import WIDTH, Shortlist, shortlist
+from enlist.tools.smart.tree import Tree
+
+ITERATIONS = 300
+WARM_CLIMBS = 16
+RANDOM_CLIMBS = 3
+SWEEPS = 20  # of the bound's tightening over the candidates; more gain little
+
+
+class _Incumbent:
+    """The best team so far, as candidate numbers; of equal teams the first found stays."""
+
+    def __init__(self) -> None:
+        self.team: Teams | None = None
+        self.utility = -np.inf
+        self.found_by: FoundBy = "greedy"
+
+    def offer(self, teams: Teams, utilities: FloatArray, found_by: FoundBy) -> None:
+        best = int(np.argmax(utilities)) if len(utilities) else -1
+        if best >= 0 and utilities[best] > self.utility:
+            self.team, self.utility, self.found_by = teams[best].copy(), float(utilities[best]), found_by
+
+
+def search(problem: TeamProblem, *, seed: int = 0, iterations: int = ITERATIONS, seconds: float | None = None,
+           width: int = WIDTH, clock: Callable[[], float] = time.monotonic) -> SearchResult:
+    """The best team found for `problem`.
+
+    Args:
+        seed: of all random draws, at least 0. iterations: of the tree at most. width: of the shortlist.
+        seconds: stop the tree after this time by `clock`; the result then says `stopped_by` "wall-clock".
+    Raises:
+        EnlistError: `bad_input` for limits or fits that make no sense; `not_found` where a role has no eligible agent
+            or no team meets the constraints.
+    """
+    if seed < 0 or iterations < 0 or width < len(problem.roles) or (seconds is not None and not seconds > 0):
+        raise refuse("a limit of the search makes no sense", (seed, iterations, width, seconds),
+                     f"seed >= 0, iterations >= 0, width >= {len(problem.roles)} roles, seconds > 0 or None",
+                     "correct the limit")
+    started = clock()
+    random = np.random.Generator(np.random.PCG64(seed))
+    listed = shortlist(problem, random, width)
+    candidates = Candidates.build(problem, listed.rows)
+    best = _Incumbent()
+    greedy = candidates.greedy()
+    best.offer(greedy, candidates.utility(greedy), "greedy")
+    best.offer(*candidates.climb(np.concatenate([greedy, candidates.random_teams(WARM_CLIMBS, random)])),
+               "warm-start climb")
+    tight = tighten(candidates, SWEEPS)
+    out_of_time = (lambda: False) if seconds is None else (lambda: clock() - started >= seconds)
+    done, stopped_by, bound = _grow(candidates, tight, best, random, iterations, out_of_time)
+    if best.team is None:
+        raise _no_team(problem, stopped_by)
+    rows = [int(candidates.rows[role, member]) for role, member in enumerate(best.team)]
+    rows, improved = polish(problem, rows)
+    utility = problem.utility(rows)
+    upper = _upper_bound(problem, listed, bound, stopped_by, utility)
+    return SearchResult(
+        team=_terms(problem, rows), utility=utility, found_by="polish" if improved else best.found_by,
+        upper_bound=upper, gap=(upper.value - utility) / abs(upper.value) if upper.value > utility else 0.0,
+        iterations=done, shortlist=tuple(candidates.sizes), exhausted=stopped_by == "exhaustion",
+        stopped_by=stopped_by)
+
+
+def _grow(candidates: Candidates, tight: Tightened, best: _Incumbent, random: np.random.Generator, iterations: int,
+          out_of_time: Callable[[], bool]) -> tuple[int, StoppedBy, float]:
+    """Run the tree over the candidates that can be in a better team. Returns iterations, reason and shortlist bound."""
+    keep = tight.through() > best.utility
+    if not np.all(np.any(keep, axis=1)):
+        return 0, "exhaustion", best.utility
+    small, old = candidates.restrict(keep)
+    inner = tighten(small, SWEEPS)
+    degree = np.sum(np.any(small.pair > -np.inf, axis=(1, 3)), axis=1)
+    order = sorted(range(small.roles), key=lambda role: (small.sizes[role], -int(degree[role]), role))
+    tree = Tree(Completion(inner, tuple(order)), random)
+    for done in range(iterations):
+        if out_of_time():
+            return done, "wall-clock", tree.bound(best.utility)
+        team = tree.iterate(best.utility)
+        if team is None:
+            return done, "exhaustion", best.utility
+        starts = candidates.random_teams(RANDOM_CLIMBS, random)
+        if len(team):
+            team = old[np.arange(small.roles), team]
+            best.offer(team[None], candidates.utility(team[None]), "tree")
+            climbed, utilities = candidates.climb(np.concatenate([team[None], starts]))
+            best.offer(climbed[:1], utilities[:1], "roll-out climb")
+            best.offer(climbed[1:], utilities[1:], "random climb")
+        else:
+            best.offer(*candidates.climb(starts), "random climb")
+    if tree.bound(best.utility) <= best.utility:
+        return iterations, "exhaustion", best.utility
+    return iterations, "iterations", tree.bound(best.utility)
+
+
+def _upper_bound(problem: TeamProblem, listed: Shortlist, bound: float, stopped_by: StoppedBy,
+                 utility: float) -> UpperBound:
+    """The lowest bound over the whole pool that is known; the tree's bound counts where it saw every eligible agent."""
+    simple = UpperBound(simple_bound(problem, listed.best_fits), "sum of best fits + beta x edges")
+    if not all(listed.covers):
+        return simple
+    if stopped_by == "exhaustion":
+        return UpperBound(max(bound, utility), "tree exhausted over the whole pool")
+    return min(simple, UpperBound(bound, "open nodes of the tree over the whole pool"), key=lambda upper: upper.value)
+
+
+def _terms(problem: TeamProblem, rows: list[int]) -> tuple[RoleTerms, ...]:
+    terms = []
+    for role, (row, (other, score)) in enumerate(zip(rows, best_others(problem, rows), strict=True)):
+        one = np.array([row], dtype=np.intp)
+        unary, given = float(problem.fits(role, one)[0]), float(problem.given(role, one, rows)[0])
+        terms.append(RoleTerms(
+            role=problem.roles[role], agent=problem.pool.ids[row], row=row, unary=unary, synergy=(given - unary) / 2,
+            runner_up=None if other is None else problem.pool.ids[other],
+            margin=None if other is None else given - score))
+    return tuple(terms)
+
+
+def _no_team(problem: TeamProblem, stopped_by: StoppedBy) -> EnlistError:
+    proved = "" if stopped_by == "exhaustion" else " was found before the search stopped"
+    pairs = [f"{problem.roles[first]} and {problem.roles[second]}" for first, second in problem.differ]
+    return EnlistError(
+        "not_found", f"no team that meets the constraints{proved}", given=f"roles {', '.join(problem.roles)}",
+        allowed="distinct agents in all roles" + (f", different routes for {'; '.join(pairs)}" if pairs else ""),
+        fix="enlist more agents for these roles" + (" or of another route" if pairs else ""))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from enlist.tools.runtime import registry, runner
 from enlist.tools.runtime.errors import EnlistError, boundary
 from enlist.tools.runtime.events import NewEvent
-from enlist.tools.runtime.findings import Finding, ToolEvidence
+from enlist.tools.runtime.findings import Finding, Provenance, ToolEvidence
 from enlist.tools.runtime.ids import content_hash
 from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.protocol import Memory, NewRecord
@@ -105,11 +105,11 @@ def execute(memory: Memory, call: Call) -> None:
         raise
     outcome = NewRecord(kind="outcome", id=key, role=call.role, data={
         **head, "input": given.model_dump(mode="json"), "output": ran.output.model_dump(mode="json"),
-        "findings": [f.model_dump(mode="json") for f in found], "seconds": ran.seconds, "level": ran.level})
-    provenance = {"run": call.run, "role": call.role, "agent": call.agent, "attempt": call.attempt, "tool_call": key}
+        "findings": [f.model_dump(mode="json") for f in found], "seconds": ran.seconds, "level": ran.level,
+        "provenance": Provenance(run=call.run, role=call.role, agent=call.agent, attempt=call.attempt,
+                                 tool_call=key).model_dump()})
     records = [NewRecord(kind="finding", id=f.id, role=call.role, text=f.text, supersedes=f.supersedes,
-                         data={"finding": f.model_dump(mode="json"), "provenance": provenance})
-               for f in found if memory.record("finding", call.run, f.id) is None]
+                         data=f.model_dump(mode="json")) for f in found]
     memory.commit(call.run, call.attempt, [NewEvent(
         kind="tool.finished", role=call.role, key=key, data={**head, "seconds": ran.seconds, "level": ran.level,
                                                              "findings": [f.id for f in found]})],

@@ -81,7 +81,7 @@ class Work:
 
     def upstream_findings(self) -> list[Finding]:
         """Findings of the roles upstream, in order of their making."""
-        return [Finding.model_validate(r.data["finding"]) for r in self._upstream("finding")]
+        return [Finding.model_validate(r.data) for r in self._upstream("finding")]
 
     def upstream_checks(self) -> list[Check]:
         """Checks of the roles upstream."""

@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,8 +106,6 @@ def artifacts_in(value: Any) -> Iterator[ArtifactRef]:
 
 
 def _run_inline(tool: Tool, given: ToolModel, context: InlineContext) -> Ran:
-    import time
-
     start = time.monotonic()
     with boundary(f"tool {tool.name}"):
         output = tool.function()(given, context)

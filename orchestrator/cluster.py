@@ -1,0 +1,140 @@
+"""Ray under a run: a local instance of the run's own, or a cluster that exists.
+
+A local Ray starts in the background while the plan is made. It uses token authentication with a private token under
+ENLIST_HOME, no dashboard, and keeps what workers print off our standard output. Ray's processes are tied to the thread
+that started them, so that thread lives as long as the connection; when the driver dies, they die.
+"""
+
+import logging
+import os
+import platform
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+from enlist.tools.runtime.errors import EnlistError
+
+PROTOCOL = 1  # of Assignment, Call and the journal; nodes with another number are refused
+TOKEN_FILE = "ray-token"
+
+
+def prepare_environment(home: Path, mode: str) -> None:
+    """Set Ray's authentication for this process and its children, before Ray is imported."""
+    os.environ["RAY_AUTH_MODE"] = mode
+    if mode == "token" and not os.environ.get("RAY_AUTH_TOKEN") and not os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        os.environ["RAY_AUTH_TOKEN_PATH"] = str(private_token(home))
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+
+
+def private_token(home: Path) -> Path:
+    """The file with this user's Ray token, made on first use, readable by nobody else."""
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / TOKEN_FILE
+    if not path.is_file():
+        temporary = home / f".{TOKEN_FILE}.{os.getpid()}"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32))
+        try:
+            os.link(temporary, path)  # the first of several processes wins
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+    return path
+
+
+def versions() -> dict[str, str]:
+    """What must agree between the driver and every node."""
+    from importlib.metadata import version
+
+    return {"python": ".".join(platform.python_version_tuple()[:2]), "ray": version("ray"),
+            "enlist": version("enlist"), "protocol": str(PROTOCOL)}
+
+
+class Connection:
+    """A connection to Ray that is made in the background; `ready` waits for it and raises what went wrong."""
+
+    def __init__(self, home: Path, address: str, auth_mode: str) -> None:
+        self.address = address
+        prepare_environment(home, auth_mode)
+        self._done, self._close = threading.Event(), threading.Event()
+        self._error: EnlistError | None = None
+        self._thread = threading.Thread(target=self._serve, name="ray-connection", daemon=True)
+        self._thread.start()
+
+    def ready(self, timeout: float = 120.0) -> None:
+        """Wait until Ray can be used.
+
+        Raises:
+            EnlistError: `not_found` where no cluster answers, `version_mismatch`, `worker_died` where Ray does not
+                start in time.
+        """
+        if not self._done.wait(timeout):
+            raise EnlistError("worker_died", f"Ray did not start in {timeout:.0f} s",
+                              fix="see `enlist doctor`; free memory or processors and try again")
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """End the connection, and the local Ray with it."""
+        self._close.set()
+        self._thread.join(30.0)
+
+    def many_nodes(self) -> bool:
+        """Whether the cluster has nodes beside the driver's."""
+        import ray
+
+        return sum(node["Alive"] for node in ray.nodes()) > 1
+
+    def _serve(self) -> None:
+        import ray
+
+        try:
+            self._connect()
+        except EnlistError as error:
+            self._error = error
+        except ConnectionError as error:
+            self._error = EnlistError("not_found", "no Ray cluster answers at this address", given=self.address,
+                                      fix="start one (see deploy/), or leave --address away for a local one",
+                                      details=str(error))
+        except Exception as error:  # Ray raises many kinds at start
+            mismatch = "version" in str(error).lower()
+            self._error = EnlistError("version_mismatch" if mismatch else "worker_died",
+                                      f"cannot use Ray: {str(error)[:500]}", fix="see `enlist doctor`")
+        self._done.set()
+        self._close.wait()
+        ray.shutdown()
+
+    def _connect(self) -> None:
+        import ray
+
+        common: dict[str, Any] = {"namespace": "enlist", "log_to_driver": False, "logging_level": logging.ERROR,
+                                  "configure_logging": False}
+        if self.address:
+            ray.init(address=self.address, **common)
+            self._shake_hands()
+        else:
+            ray.init(address="local", include_dashboard=False, num_cpus=os.cpu_count(), **common)
+
+    def _shake_hands(self) -> None:
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        ours = versions()
+        ask = ray.remote(versions)
+        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        asked = {id: ask.options(num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(
+            id, soft=False)).remote() for id in nodes}
+        for id, reference in asked.items():
+            try:
+                theirs = ray.get(reference, timeout=60)
+            except Exception as error:  # an import that fails there, a node that does not answer
+                raise EnlistError("version_mismatch", f"node {id[:12]} cannot run Enlist: {str(error)[-300:]}",
+                                  fix=f"install enlist {ours['enlist']} on every node") from error
+            if theirs != ours:
+                raise EnlistError("version_mismatch", f"node {id[:12]} and this machine differ", given=str(theirs),
+                                  allowed=str(ours), fix="install the same versions on every node")

@@ -1,0 +1,55 @@
+"""Words that the Markdown and the HTML report share."""
+
+from typing import Any
+
+from enlist.orchestrator.report.content import Content
+from enlist.tools.runtime.findings import ArtifactEvidence, Evidence, RequestEvidence
+
+HEADLINES = {
+    "done": "Every role finished.",
+    "partial": "Partial: some of what was asked for is missing; see below.",
+    "failed": "Failed: see what is missing below.",
+    "budget": "The time budget was spent before the end; what was found stands below.",
+}
+
+
+def headline(content: Content, status: str) -> str:
+    """One line on how the run ended."""
+    refuted = sum(c.status == "refuted" for c in content.claims)
+    unchecked = sum(c.status == "not_checked" for c in content.claims)
+    line = HEADLINES.get(status, status)
+    if content.claims:
+        line += (f" {len(content.claims)} claims: {len(content.claims) - refuted - unchecked} confirmed, "
+                 f"{refuted} refuted, {unchecked} not checked.")
+    return line
+
+
+def number(value: float | int) -> str:
+    """A number for people: four significant digits, integers in full."""
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def shorten(text: str, length: int) -> str:
+    """`text` on one line, at most `length` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[:length - 1] + "…"
+
+
+def describe_evidence(evidence: Evidence) -> str:
+    """Where a claim comes from, in a few words."""
+    if isinstance(evidence, ArtifactEvidence):
+        where = f" {evidence.selector.kind} {evidence.selector.value}".rstrip()
+        return f"{evidence.artifact.name}{where} ({evidence.artifact.sha256[:8]})"
+    if isinstance(evidence, RequestEvidence):
+        return f"the request: “{evidence.quote}”"
+    return f"{evidence.tool}@{evidence.version} on input {evidence.input_sha256[:8]}{evidence.pointer}"
+
+
+def about_lines(content: Content, about: dict[str, Any]) -> list[str]:
+    """What is to say of the run itself: id, cost, sandbox, pins, replacements."""
+    cost = about["cost"]
+    levels = ", ".join(f"{tool} at level {level}" for tool, level in about["sandbox"].items()) or "nothing"
+    spent = f"{cost['seconds']:.1f} s, {cost['tokens']:.0f} tokens, {cost['usd']:.2f} USD"
+    return [f"run {about['id']}, {about['attempts']} attempt(s), {spent}", f"run in a sandbox: {levels}",
+            f"seed {content.pins.get('seed')}, snapshot {content.pins.get('snapshot')}, Enlist {about['enlist']}",
+            *(f"re-enlisted {c['role']}: {c['by']} for {c['replaced']} ({c['reason']})" for c in about["reenlisted"])]

@@ -1,0 +1,31 @@
+"""Devices named in a text, in the user's spelling."""
+
+import re
+from collections.abc import Iterator
+
+_FORM = r"(?:[ -]?(?:PCIe|SXM\d?|NVL\d*|OAM|HBM3e?|Ti|Super|Ada|Ultra|Max|Pro))*"
+_DEVICE = re.compile(
+    r"(?<![\w.:$!])(?:"
+    rf"(?:NVIDIA |Nvidia |nvidia )?(?:GeForce )?(?:RTX|GTX) ?(?:PRO )?A?\d{{3,4}}{_FORM}"
+    rf"|(?:NVIDIA |Nvidia |nvidia )?(?:(?:Tesla )?[PTV](?:4|40|100)"
+    rf"|[AHBL](?:2|4|10|10G|16|20|30|40|40S|100|200|300|800)|G[BH](?:10|200|300)|A\d000){_FORM}(?:-(?:40|80) ?GB)?"
+    r"|(?:AMD )?(?:Instinct )?MI ?\d{3}[AX]?|(?:Intel )?(?:Gaudi) ?\d|TPU ?v\d[ep]?|v\d[ep] TPU"
+    r"|Trainium ?\d?|Inferentia ?\d?|(?:Apple )M[1-5](?: (?:Pro|Max|Ultra))?|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+"
+    r"|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
+    r")(?![\w:!]|\.\d)", re.I)
+_SHEET = re.compile(r"\b(?:cell|formula|excel|(?:spread|work)?sheet|workbook|column|xlsx|zelle|formel|celda)s?\b", re.I)
+_GPU_BEFORE = re.compile(r"\b(?:gpus?|nvidia|tesla)\s*$|\bon (?:an?|the|one|our|my|\d+x?) $", re.I)
+_LIKE_CELL = re.compile(r"[A-Z]\d{1,3}$", re.I)
+
+
+def find_devices(text: str) -> Iterator[re.Match[str]]:
+    """Each device named in `text`, in order. "A100" in a sentence about spreadsheet cells is a cell, not a device."""
+    for match in _DEVICE.finditer(text):
+        if _LIKE_CELL.match(match[0]):
+            before = text[max(0, match.start() - 24): match.start()]
+            after = text[match.end(): match.end() + 8].lower().lstrip()
+            named = bool(_GPU_BEFORE.search(before)) or after.startswith(("gpu", "pcie", "sxm"))
+            short = len(match[0]) == 2  # T4, L4: cells and names of parts more often than devices
+            if not named and (short or _SHEET.search(text)):
+                continue
+        yield match

@@ -1,0 +1,82 @@
+"""Profiles: capabilities made ready for routing, their terms as stems and their words weighed by rarity."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+from enlist.orchestrator.capabilities import Capability
+from enlist.orchestrator.planning.lexicon import Vocabulary, stems
+
+_STOP = frozenset(stems(
+    "a an the of in on to for from with by at as is are be was were it its this that these those my our your me we i "
+    "you and or not no do does did can could would should will what which who how when where why have has had there than "
+    "into out over under so if but about please need want get make give tell any some all each very more most just"))
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term made ready: its parts as stems, all of which must be present."""
+
+    text: str
+    weight: float
+    parts: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A capability as routing sees it."""
+
+    id: str
+    terms: tuple[Term, ...]
+    lures: tuple[tuple[str, ...], ...]
+    phrases: tuple[tuple[str, ...], ...]
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """All profiles with the vocabulary and word weights over them."""
+
+    profiles: tuple[Profile, ...]
+    vocabulary: Vocabulary
+    rarity: Mapping[str, float]
+    readers: Mapping[str, int]
+
+
+def profiles(capabilities: Iterable[Capability]) -> Lexicon:
+    """The lexicon of these capabilities; made once for the same objects."""
+    return _build(tuple(_Key(c) for c in capabilities))
+
+
+class _Key:
+    """A capability compared by identity, so that prepared lexica are found without hashing all terms."""
+
+    def __init__(self, capability: Capability) -> None:
+        self.capability = capability
+
+    def __hash__(self) -> int:
+        return id(self.capability)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.capability is self.capability
+
+
+@lru_cache(maxsize=8)
+def _build(keys: tuple[_Key, ...]) -> Lexicon:
+    made = []
+    for capability in (key.capability for key in keys):
+        terms = [Term(text, weight, tuple(stems(part) for part in text.split(" + ")))
+                 for weight, texts in sorted(capability.terms.items(), reverse=True) for text in texts]
+        phrases = tuple(tuple(sorted(set(stems(phrase)) - _STOP)) for phrase in (*capability.phrases, capability.asks))
+        made.append(Profile(
+            id=capability.id, terms=tuple(t for t in terms if all(t.parts)),
+            lures=tuple(sorted((stems(x) for x in capability.looks_like if stems(x)), key=lambda s: (-len(s), s))),
+            phrases=tuple(p for p in phrases if p), reads=capability.reads))
+    seen = Counter(w for p in made for w in {w for phrase in p.phrases for w in phrase})
+    known = {w for p in made for t in p.terms for part in t.parts for w in part} | set(seen) | _STOP
+    known |= {w for p in made for lure in p.lures for w in lure}
+    return Lexicon(tuple(made), Vocabulary(known),
+                   {w: log((1 + len(made)) / n) for w, n in seen.items()},
+                   Counter(kind for p in made for kind in p.reads))

@@ -63,6 +63,9 @@ class Tool:
         run: "module:function"; `function(input, ctx) -> output`.
         findings: "module:function" or None; `function(capability, input, output, evidence) -> list[Finding]`, where
             `evidence(pointer)` makes a `ToolEvidence` that points into the output.
+        section: "module:function" or None; `function(calls, request, names) -> list[Section]` renders the outputs for
+            a report: `calls` are (input, output, finding ids), `request` the request's JSON, `names` the attachments'
+            names by SHA-256.
         deterministic: the same input gives the same output, so a finished call may be reused.
         isolation: `inline` in the caller's process (pure and short), `process` in a killable child with limits,
             `sandbox` in the best sandbox there is (for tools that run a user's code).
@@ -81,6 +84,7 @@ class Tool:
     example: dict[str, Any]
     check_route: str
     findings: str | None = None
+    section: str | None = None
     deterministic: bool = True
     effects: frozenset[Effect] = frozenset()
     resources: Resources = Resources()

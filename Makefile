@@ -1,0 +1,53 @@
+# make run        set up .venv and run the main job on the bundled example
+# make test       set up what tests need and pass them
+PYTHON ?= python3
+# An index to take torch from, for a CPU build; empty: where pip looks by itself.
+TORCH_INDEX ?=
+BIN := .venv/bin
+TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
+
+.PHONY: run test test-all lint typecheck bench install install-dev clean
+
+run: install
+	$(BIN)/enlist run "How far is this model from the speed of light on an H100, and where is the headroom?" \
+	  --attach examples/gpt2.py
+
+install: .venv/.installed
+install-dev: .venv/.installed-dev
+
+.venv/.torch: constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Enlist needs Python 3.11 or newer: use make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet $(TORCH) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+	touch $@
+
+.venv/.installed: .venv/.torch pyproject.toml setup.py $(wildcard */*/entry_points.txt)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,postgres,bench]'
+	touch $@
+
+test: install-dev
+	$(BIN)/pytest -q
+
+test-all: install-dev
+	$(BIN)/pytest -q -m ''
+
+lint: install-dev
+	$(BIN)/ruff check .
+
+typecheck: install-dev
+	rm -rf build .typecheck
+	mkdir -p .typecheck/enlist
+	for room in tools agents orchestrator environments evals; do ln -s ../../$$room .typecheck/enlist/$$room; done
+	cd .typecheck && MYPYPATH=. ../$(BIN)/mypy --config-file ../pyproject.toml --namespace-packages \
+	  --explicit-package-bases -p enlist
+
+bench: install-dev
+	for file in tests/benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf .venv build .typecheck *.egg-info

@@ -1,0 +1,1 @@
+"""The writer: joins the sections that tools render from their own outputs, and adds no claim."""

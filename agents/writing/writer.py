@@ -1,0 +1,89 @@
+"""What the writer does: render, join, and check that nothing was added.
+
+Each tool renders its own outputs (`Tool.section`). Sentences that rest on a refuted claim are marked or dropped. A
+language model, where one is configured, may reword a sentence; the new wording is kept only if it holds exactly the
+numbers of the old one.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from enlist.agents.calls import declared
+from enlist.agents.graph import Draft, State
+from enlist.agents.model import Ask, language_model
+from enlist.agents.work import Work
+from enlist.agents.writing.specialist import WORDING_MODEL
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.section import Section, Sentence
+from enlist.tools.runtime.tool import load
+
+NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
+REFUTED = " (REFUTED by the verifier: do not rely on this)"
+
+
+def act(work: Work, state: State) -> Draft:
+    """The sections of the report."""
+    verdicts = {c.finding: c.status for c in work.upstream_checks()}
+    refuted = {f for f, status in verdicts.items() if status == "refuted"}
+    sections = [_finish(work, section, refuted) for section in _sections(work)]
+    if work.knobs["order"] == "title":
+        sections.sort(key=lambda s: s.title)
+    return Draft(data={"sections": [s.model_dump(mode="json") for s in sections]})
+
+
+def check(work: Work, state: State) -> list[str]:
+    """Complaints: sentences that cite a finding which nobody made."""
+    known = {f.id for f in work.upstream_findings()}
+    sections = [Section.model_validate(s) for s in state["draft"].data["sections"]]
+    return [f"a sentence cites an unknown finding: {sentence.text}" for section in sections
+            for sentence in (*section.assumptions, *section.lead) if not set(sentence.findings) <= known]
+
+
+def _sections(work: Work) -> list[Section]:
+    """The sections that the upstream tools render, one for each tool, in the order of their first call."""
+    outcomes: dict[str, list[Mapping[str, Any]]] = {}
+    for _, outcome in work.upstream_outcomes():
+        outcomes.setdefault(outcome["tool"], []).append(outcome)
+    found: list[Section] = []
+    for name, calls in sorted(outcomes.items()):
+        tool = declared(name)
+        if tool.section is None:
+            continue
+        parsed = [(tool.parse(c["input"]), tool.parse_output(c["output"]),
+                   tuple(f["id"] for f in c["findings"])) for c in sorted(calls, key=lambda c: c["step"])]
+        found.extend(load(tool.section)(parsed, work.request, {i["ref"]["sha256"]: i["ref"]["name"] for i in
+                                                               work.request["attachments"]}))
+    return found
+
+
+def _finish(work: Work, section: Section, refuted: set[str]) -> Section:
+    """A section with the agent's knobs applied."""
+    rows = int(work.knobs["rows"] or 0)
+    tables = tuple(t.model_copy(update={"rows": t.rows[:rows], "title": t.title + (
+        f" (first {rows} of {len(t.rows)})" if len(t.rows) > rows else "")}) for t in section.tables)
+    lead = []
+    for sentence in section.lead:
+        doubted = bool(refuted.intersection(sentence.findings))
+        if doubted and work.knobs["refuted"] == "drop":
+            work.note("sentences that rest on refuted claims were left out")
+            continue
+        worded = _reword(work, sentence) if work.knobs["wording"] == "model" else sentence
+        lead.append(worded.model_copy(update={"text": worded.text + REFUTED}) if doubted else worded)
+    return section.model_copy(update={"lead": tuple(lead), "tables": tables,
+                                      "figures": section.figures if work.knobs["figures"] else ()})
+
+
+def _reword(work: Work, sentence: Sentence) -> Sentence:
+    """The sentence in a model's words, if these say the same numbers; else the sentence as it was."""
+    try:
+        answer = language_model(WORDING_MODEL).ask(Ask(
+            system="Reword the sentence for an engineer. Keep every number and unit exactly. Add nothing.",
+            text=sentence.text))
+    except EnlistError as error:
+        work.note(f"the model's wording was not used: {error.message}")
+        return sentence
+    if NUMBER.findall(answer.text) != NUMBER.findall(sentence.text) or not answer.text.strip():
+        work.note("a model's wording was refused because it changed a number")
+        return sentence
+    return sentence.model_copy(update={"text": " ".join(answer.text.split())})

@@ -7,7 +7,6 @@ best child first, then leaves nothing out. 300 agents and 5 roles take seconds.
 """
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from enlist.tools.smart.topology import Edge, is_forest
 LARGEST = 1000  # agents: the pair tensor takes R**2 * N**2 * 8 bytes
 CLIMBS = 64
 SWEEPS = 40
-BRUTE_FORCE_TEAMS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,8 @@ def exact(problem: TeamProblem, *, max_nodes: int = 2_000_000) -> ExactResult:
     else:
         order = sorted(range(small.roles), key=lambda role: (small.sizes[role], role))
         completion = Completion(tighten(small, SWEEPS), tuple(order))
-    nodes, waiting = 0, [((), completion.children(()))]
+    nodes = 0
+    waiting: list[tuple[tuple[int, ...], FloatArray]] = [((), completion.children(()))]
     while waiting:
         prefix, bounds = waiting.pop()
         child = int(np.argmax(bounds))
@@ -125,19 +124,3 @@ def exact(problem: TeamProblem, *, max_nodes: int = 2_000_000) -> ExactResult:
                           allowed="distinct eligible agents", fix="enlist more agents for these roles")
     rows = tuple(int(candidates.rows[role, member]) for role, member in enumerate(best))
     return ExactResult(rows, tuple(problem.pool.ids[row] for row in rows), floor, tuple(small.sizes), nodes)
-
-
-def brute_force(problem: TeamProblem) -> tuple[tuple[int, ...] | None, float]:
-    """The best team by trying every one (None and -inf where none meets the constraints): the judge of `exact`.
-
-    Raises `bad_input` above 20 million teams.
-    """
-    agents, roles = len(problem.pool), len(problem.roles)
-    if agents**roles > BRUTE_FORCE_TEAMS:
-        raise refuse("too many teams to try", f"{agents} ** {roles}", f"at most {BRUTE_FORCE_TEAMS:,}", "use exact")
-    best, floor = None, -np.inf
-    for team in product(range(agents), repeat=roles):
-        value = problem.utility(team)
-        if value > floor:
-            best, floor = team, value
-    return best, floor

@@ -63,8 +63,8 @@ def search(problem: TeamProblem, *, seed: int = 0, iterations: int = ITERATIONS,
     best = _Incumbent()
     greedy = candidates.greedy()
     best.offer(greedy, candidates.utility(greedy), "greedy")
-    best.offer(*candidates.climb(np.concatenate([greedy, candidates.random_teams(WARM_CLIMBS, random)])),
-               "warm-start climb")
+    climbed, utilities = candidates.climb(np.concatenate([greedy, candidates.random_teams(WARM_CLIMBS, random)]))
+    best.offer(climbed, utilities, "warm-start climb")
     tight = tighten(candidates, SWEEPS)
     out_of_time = (lambda: False) if seconds is None else (lambda: clock() - started >= seconds)
     done, stopped_by, bound = _grow(candidates, tight, best, random, iterations, out_of_time)
@@ -89,8 +89,7 @@ def _grow(candidates: Candidates, tight: Tightened, best: _Incumbent, random: np
         return 0, "exhaustion", best.utility
     small, old = candidates.restrict(keep)
     inner = tighten(small, SWEEPS)
-    degree = np.sum(np.any(small.pair > -np.inf, axis=(1, 3)), axis=1)
-    order = sorted(range(small.roles), key=lambda role: (small.sizes[role], -int(degree[role]), role))
+    order = sorted(range(small.roles), key=lambda role: (small.sizes[role], role))  # few candidates: little to branch
     tree = Tree(Completion(inner, tuple(order)), random)
     for done in range(iterations):
         if out_of_time():
@@ -98,15 +97,11 @@ def _grow(candidates: Candidates, tight: Tightened, best: _Incumbent, random: np
         team = tree.iterate(best.utility)
         if team is None:
             return done, "exhaustion", best.utility
-        starts = candidates.random_teams(RANDOM_CLIMBS, random)
-        if len(team):
-            team = old[np.arange(small.roles), team]
-            best.offer(team[None], candidates.utility(team[None]), "tree")
-            climbed, utilities = candidates.climb(np.concatenate([team[None], starts]))
-            best.offer(climbed[:1], utilities[:1], "roll-out climb")
-            best.offer(climbed[1:], utilities[1:], "random climb")
-        else:
-            best.offer(*candidates.climb(starts), "random climb")
+        rolled = old[np.arange(small.roles), team]
+        best.offer(rolled, candidates.utility(rolled), "tree")
+        climbed, utilities = candidates.climb(np.concatenate([rolled, candidates.random_teams(RANDOM_CLIMBS, random)]))
+        best.offer(climbed[:len(rolled)], utilities[:len(rolled)], "roll-out climb")
+        best.offer(climbed[len(rolled):], utilities[len(rolled):], "random climb")
     if tree.bound(best.utility) <= best.utility:
         return iterations, "exhaustion", best.utility
     return iterations, "iterations", tree.bound(best.utility)

@@ -45,8 +45,8 @@ class Tree:
         return max(floor, self.root.bound)
 
     def iterate(self, floor: float) -> NDArray[np.intp] | None:
-        """Select, expand, roll out, back up. Returns the unclimbed team of the roll-out (by role number), or None when
-        the whole tree is closed: no team is better than `floor`."""
+        """Select, expand, roll out, back up. Returns the roll-out's unclimbed team, [1, R] by role number ([0, R] where
+        it met a dead end), or None when the whole tree is closed: no team is better than `floor`."""
         path: list[tuple[Node, int]] = []
         node = self.root
         while True:
@@ -74,11 +74,9 @@ class Tree:
             if child in parent.children:
                 parent.bounds[child] = min(parent.bounds[child], parent.children[child].bound)
         self.lowest = min(self.lowest, value)
-        if chosen is None:
-            return np.empty(0, dtype=np.intp)
-        team = np.empty(self.roles, dtype=np.intp)
-        team[list(self.completion.order)] = chosen
-        return team
+        teams = np.empty((0 if chosen is None else 1, self.roles), dtype=np.intp)
+        teams[:, self.completion.order] = chosen if chosen is not None else 0
+        return teams
 
     def _weights(self, bounds: FloatArray, floor: float) -> FloatArray:
         """Weights of the children, on the grid (their sums are exact); only + - * / and sqrt are used in the tree,

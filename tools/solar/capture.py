@@ -1,0 +1,217 @@
+"""Capture a PyTorch model as a `Graph`: export on meta tensors, keep the operators that a person would name.
+
+Runs in the child that may run the user's code. `torch.export` traces the forward pass without data; composite
+operators that are priced as one (`operators.WHOLE`) stay whole, other composite ones are taken apart exactly as eager
+PyTorch does it. In-place writes come out as `*_scatter` operators that share their base's storage.
+"""
+
+import operator
+from pathlib import Path
+from typing import Any
+
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.graph import Graph, Node, Role, Tensor
+from enlist.tools.solar.load import Loaded, load_model, user_code, user_line
+from enlist.tools.solar.operators import IN_PLACE, WHOLE
+
+_ALIASES = {"_unsafe_view", "alias", "detach", "lift", "lift_fresh_copy", "lift_fresh"}
+_ASSERTIONS = {"_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size"}
+_FLOATS = {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}
+
+
+def capture(path: Path, target: str | None = None, name: str | None = None) -> Graph:
+    """The graph of a model file's forward pass in eval mode without gradients.
+
+    Raises `bad_input` and `tool_failed` as `load_model` does, and `unsupported` where the control flow or a shape
+    depends on data, so that there is no single graph.
+    """
+    name = name or path.name
+    loaded = load_model(path, target, name)
+    return _Reader(loaded).graph(_export(loaded, name), name)
+
+
+def _export(loaded: Loaded, name: str) -> Any:
+    import torch
+
+    try:
+        with torch.device("meta"), torch.no_grad():
+            program = torch.export.export(loaded.module, loaded.args, loaded.kwargs, strict=False)
+            return program.run_decompositions(_decompositions())
+    except Exception as error:
+        reason = _data_dependence(error)
+        if reason is None:
+            with user_code(name, "in forward"):
+                raise
+        raise EnlistError("unsupported", f"{name} has no single graph: {reason}", given=user_line(name, error),
+                          allowed="control flow and shapes that depend on input shapes and constants only",
+                          fix="write the branch with torch.where or torch.cond, or point `target` at a module without "
+                              "branches on data", details=str(error)[-4000:]) from error
+
+
+def _data_dependence(error: BaseException) -> str | None:
+    """The graph-break reason, if `error` or what it came from says that values of tensors were needed."""
+    seen: BaseException | None = error
+    while seen is not None:
+        kinds = {k.__name__ for k in type(seen).__mro__}
+        text = str(seen).strip()
+        if kinds & {"GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException",
+                    "UnsupportedOperatorException", "Unsupported", "UserError"} or "meta tensor" in text:
+            first = text.splitlines()[0][:300] if text else ""
+            return f"{type(seen).__name__}: {first}"
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _decompositions() -> dict[Any, Any]:
+    """Eager's own decompositions of composite operators, without the ones that are priced whole."""
+    import torch
+
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key
+    table = {op: rule for op, rule in torch.export.default_decompositions().items()
+             if isinstance(op, torch._ops.OpOverload) and composite(op.name(), "CompositeImplicitAutograd")
+             and op._schema.name.removeprefix("aten::") not in WHOLE}
+    aten = torch.ops.aten
+    for dropout in (aten.dropout.default, aten.feature_dropout.default, aten.alpha_dropout.default):
+        # eager returns its input in eval mode; functionalisation would make a copy of it
+        table[dropout] = lambda x, p, train: x.view(x.shape)
+    return table
+
+
+class _Reader:
+    """Turns one exported program into tensors and nodes."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.tensors: dict[str, Tensor] = {}
+        self.nodes: list[Node] = []
+        self.storages: dict[int, str] = {}  # a parameter's storage to the tensor that was first to have it
+
+    def graph(self, program: Any, name: str) -> Graph:
+        for node in program.graph.nodes:
+            if node.op == "placeholder":
+                self._placeholder(node, program)
+            elif node.op == "call_function" and node.target is not operator.getitem:
+                self._call(node)
+            elif node.op == "get_attr":
+                self._add(node.name, getattr(program.graph_module, node.target), "constant", node.target)
+        for spec in program.graph_signature.output_specs:
+            known = self.tensors.get(getattr(spec.arg, "name", ""))
+            if known is not None:
+                role = "output" if known.role == "intermediate" else known.role
+                self.tensors[known.id] = known.model_copy(update={"is_output": True, "role": role})
+        return Graph(target=f"{name}:{self.loaded.name}", tensors=tuple(self.tensors.values()),
+                     nodes=tuple(self.nodes), assumed=tuple(self._assumed()))
+
+    def _placeholder(self, node: Any, program: Any) -> None:
+        value = node.meta.get("val")
+        if not hasattr(value, "stride"):
+            return  # a number that the user passed; it is in the operators' attributes
+        spec = next(s for s in program.graph_signature.input_specs if getattr(s.arg, "name", None) == node.name)
+        role: Role = {"PARAMETER": "parameter", "BUFFER": "buffer", "USER_INPUT": "input"}.get(  # type: ignore
+            spec.kind.name, "constant")
+        base = None
+        if role in ("parameter", "buffer"):
+            module, _, leaf = spec.target.rpartition(".")
+            real = getattr(self.loaded.module.get_submodule(module), leaf)
+            base = self.storages.setdefault(real.untyped_storage()._cdata, node.name)
+        self._add(node.name, value, role, spec.target or node.name, base if base != node.name else None)
+
+    def _call(self, node: Any) -> None:
+        op = _op_name(node.target)
+        if op in _ASSERTIONS:
+            return
+        outputs = self._outputs(node)
+        inputs, slots, attributes = self._arguments(node)
+        base = self._base(node, op, inputs, slots)
+        for tensor, value in outputs:
+            self._add(tensor, value, "intermediate", "", base)
+        stack = list((node.meta.get("nn_module_stack") or {}).values())
+        self.nodes.append(Node(id=node.name, op=op, where=stack[-1][0] if stack else "", inputs=tuple(inputs),
+                               slots=tuple(slots), outputs=tuple(t for t, _ in outputs), attributes=attributes))
+
+    def _base(self, node: Any, op: str, inputs: list[str], slots: list[str]) -> str | None:
+        """The input whose storage the outputs share, if any."""
+        if not inputs:
+            return None
+        if getattr(node.target, "is_view", False) or op in _ALIASES or op in IN_PLACE:
+            return inputs[0]
+        if op == "copy":  # the value that a scatter then writes; it is the scatter that moves it
+            source = inputs[slots.index("src")]
+            same = self.tensors[source].shape == tuple(node.meta["val"].shape)
+            return source if same and self.tensors[source].dtype == _dtype(node.meta["val"]) else None
+        return None
+
+    def _outputs(self, node: Any) -> list[tuple[str, Any]]:
+        """Ids and values of the tensors that the node makes and that somebody uses."""
+        value = node.meta.get("val")
+        if hasattr(value, "stride"):
+            return [(node.name, value)]
+        if not isinstance(value, list | tuple):
+            return []
+        picks = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
+        return [(picks[i], v) for i, v in enumerate(value) if i in picks and hasattr(v, "stride")]
+
+    def _arguments(self, node: Any) -> tuple[list[str], list[str], dict[str, Any]]:
+        import torch
+
+        schema = getattr(node.target, "_schema", None)
+        names = [a.name for a in schema.arguments] if schema else [f"arg{i}" for i in range(len(node.args))]
+        inputs: list[str] = []
+        slots: list[str] = []
+        attributes: dict[str, Any] = {}
+        for slot, value in [*zip(names, node.args, strict=False), *node.kwargs.items()]:
+            many = value if isinstance(value, list | tuple) else [value]
+            nodes = [v for v in many if isinstance(v, torch.fx.Node)]
+            inputs += [n.name for n in nodes if n.name in self.tensors]
+            slots += [slot for n in nodes if n.name in self.tensors]
+            if not nodes and slot not in ("device", "layout", "pin_memory"):
+                attributes[slot] = [_plain(v) for v in value] if isinstance(value, list | tuple) else _plain(value)
+        return inputs, slots, attributes
+
+    def _add(self, tensor: str, value: Any, role: Role, name: str, alias_of: str | None = None) -> None:
+        shape, strides = tuple(value.shape), tuple(value.stride())
+        if not all(isinstance(n, int) for n in (*shape, *strides)):
+            raise EnlistError("unsupported", "a shape depends on the values of a tensor", given=f"{tensor} {shape}",
+                              allowed="shapes that follow from input shapes and constants",
+                              fix="avoid nonzero, unique and boolean indexing, or bound them to a fixed size")
+        self.tensors[tensor] = Tensor(id=tensor, shape=shape, strides=strides, dtype=_dtype(value), role=role,
+                                      name=name, alias_of=alias_of)
+
+    def _assumed(self) -> list[str]:
+        inputs = [t for t in self.tensors.values() if t.role == "input"]
+        listed = ", ".join(f"{t.name} {t.dtype} {list(t.shape)}" for t in inputs)
+        lines = [f"inputs: {listed}" if inputs else "inputs: none"]
+        if inputs and inputs[0].shape:
+            first = inputs[0]
+            lines.append(f"batch: {first.shape[0]}, the first dimension of {first.name}")
+            if len(first.shape) == 2 and first.dtype in ("int64", "int32"):
+                lines.append(f"sequence length: {first.shape[1]}, the second dimension of {first.name}")
+        floats = sorted({t.dtype for t in self.tensors.values() if t.role == "parameter" and t.dtype in _FLOATS}
+                        or {t.dtype for t in inputs if t.dtype in _FLOATS})
+        lines.append("dtype: " + (" and ".join(floats) or "no floating tensors"))
+        lines.append("mode: one forward pass in eval mode, without gradients")
+        lines.append(f"constructed on the {self.loaded.constructed_on} device" + (
+            "" if self.loaded.constructed_on == "meta" else ", because it could not be made on the meta device"))
+        return lines
+
+
+def _op_name(target: Any) -> str:
+    """ "linear" for aten.linear.default; other namespaces keep theirs."""
+    schema = getattr(target, "_schema", None)
+    return schema.name.removeprefix("aten::") if schema else f"higher_order::{getattr(target, '__name__', target)}"
+
+
+def _dtype(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _plain(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)  # JSON has neither
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -1,0 +1,147 @@
+"""Load a user's model file, in the child that is allowed to run it.
+
+The file follows KernelBench: a class `Model`, `get_inputs()` and `get_init_inputs()`. Objects are made on torch's meta
+device, so that no tensor memory is taken; what cannot be made there (it calls `.item()`, NumPy, ...) is made on the CPU
+and moved. Faults name the user's own line.
+"""
+
+import ast
+import linecache
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from enlist.tools.runtime.errors import EnlistError
+
+_CONVENTION = "a class Model, get_inputs() and get_init_inputs()"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A module and its example inputs on the meta device, and the device on which they were constructed."""
+
+    name: str
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    constructed_on: str
+
+
+def load_model(path: Path, target: str | None = None, name: str | None = None) -> Loaded:
+    """The model of a file, in eval mode.
+
+    Args:
+        path: a Python file.
+        target: a class or function in it, instead of `Model`.
+        name: what to call the file in messages (artifacts have hashes for names).
+
+    Raises `bad_input` (not Python, no such target, no inputs) and `tool_failed` (the user's code raised).
+    """
+    import torch
+
+    name = name or path.name
+    file = _execute(path, name)
+    made = _pick(file, name, target)
+    get_inputs, get_init = getattr(file, "get_inputs", None), getattr(file, "get_init_inputs", list)
+    if not callable(get_inputs):
+        raise EnlistError("bad_input", f"{name} has no get_inputs(), so the shapes are unknown", given=_found(file),
+                          allowed=_CONVENTION, fix="add get_inputs() that returns the list of arguments of forward")
+
+    def construct() -> tuple[Any, Any]:
+        if isinstance(made, type):
+            init = get_init()
+            module = made(**init) if isinstance(init, dict) else made(*init)
+        else:
+            module = _wrap(made)
+        return module, get_inputs()
+
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module, inputs = construct()
+        device = "meta"
+    except Exception:  # many things work on the CPU only; if this does not either, its error is the user's own
+        with user_code(name, "while the model and its inputs were constructed"), torch.no_grad():
+            module, inputs = construct()
+        device = "cpu"
+    if not isinstance(module, torch.nn.Module):
+        raise EnlistError("bad_input", f"{name}: {target or 'Model'} made a {type(module).__name__}",
+                          allowed="a torch.nn.Module or a function")
+    module = module.eval().to("meta")
+    kwargs = inputs if isinstance(inputs, dict) else {}
+    if isinstance(inputs, torch.Tensor):
+        inputs = [inputs]
+    move = torch.utils._pytree.tree_map_only
+    args, kwargs = move(torch.Tensor, lambda t: t.detach().to("meta"), (() if kwargs else tuple(inputs), kwargs))
+    return Loaded(target or "Model", module, args, kwargs, device)
+
+
+class user_code:
+    """Turn what a user's code raises into `tool_failed` with their own last line."""
+
+    def __init__(self, name: str, when: str) -> None:
+        self.name, self.when = name, when
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
+        if error is None or isinstance(error, EnlistError | KeyboardInterrupt):
+            return False
+        raise EnlistError("tool_failed", f"{self.name} raised {type(error).__name__} {self.when}: "
+                          f"{str(error).strip().splitlines()[0][:300] if str(error).strip() else '(no message)'}",
+                          given=user_line(self.name, error), fix="make it run in plain PyTorch on the CPU first",
+                          details=traceback.format_exc()[-4000:]) from error
+
+
+def user_line(name: str, error: BaseException) -> str | None:
+    """ "file:line: text" of the deepest frame in the user's file, if any."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == name]
+    return f"{name}:{frames[-1].lineno}: {(frames[-1].line or '').strip()}" if frames else None
+
+
+def _execute(path: Path, name: str) -> ModuleType:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a Python file") from error
+    try:
+        tree = ast.parse(text, filename=name)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise EnlistError("bad_input", f"{name} is not Python: {getattr(error, 'msg', error)}",
+                          given=f"{name}:{line}: {(getattr(error, 'text', '') or '').strip()}",
+                          allowed="a file that Python 3 can read") from error
+    module = ModuleType("enlist_user_model")
+    module.__file__ = name
+    sys.modules[module.__name__] = module  # dataclasses and torch look a class's module up by name
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks quote the line
+    with user_code(name, "while it was imported"):
+        exec(compile(tree, name, "exec"), module.__dict__)
+    return module
+
+
+def _pick(file: ModuleType, name: str, target: str | None) -> Any:
+    made = getattr(file, target or "Model", None)
+    if not callable(made):
+        raise EnlistError("bad_input", f"{name} has no {target or 'Model'}", given=_found(file), allowed=_CONVENTION,
+                          fix="name the class Model, or give target with the name of the class or function")
+    return made
+
+
+def _found(file: ModuleType) -> str:
+    own = [n for n, v in vars(file).items() if getattr(v, "__module__", None) == file.__name__ and callable(v)]
+    return f"the file defines {', '.join(own[:12])}" if own else "the file defines no class or function"
+
+
+def _wrap(function: Callable[..., Any]) -> Any:
+    import torch
+
+    class Function(torch.nn.Module):
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+    return Function()

@@ -1,0 +1,248 @@
+"""What each operator costs at least: FLOP by kind of unit, elements read and written.
+
+FLOP counts two for a multiply and an add (never MACs). Matrix products and convolutions count what the operator as
+written needs, without padding and without the masked half of causal attention; faster algorithms (Strassen, Winograd,
+FFT) are outside. Vector FLOP are the fewest per element that we know of (`ELEMENTWISE`, `REDUCTIONS`, `NORMS`): a
+special function counts as one, which is loose. Integer and boolean work counts no FLOP.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Literal
+
+from enlist.tools.solar.extent import causal_pairs, triangle, window_pairs, window_touched
+from enlist.tools.solar.graph import Graph, Node, Tensor
+
+Kind = Literal["matmul", "convolution", "attention", "vector", "move"]
+
+ELEMENTWISE: Mapping[str, int] = {
+    **dict.fromkeys((
+        "add", "sub", "rsub", "mul", "div", "pow", "square", "maximum", "minimum", "fmod", "remainder", "floor_divide",
+        "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1",
+        "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "erf", "atan2", "relu", "leaky_relu", "prelu",
+        "clamp_min", "clamp_max", "threshold", "eq", "ne", "lt", "le", "gt", "ge", "true_divide", "multiply",
+        "subtract", "divide", "acos", "asin", "atan", "sinh", "cosh", "fill"), 1),
+    **dict.fromkeys(("clamp", "hardtanh", "relu6", "addcmul", "addcdiv", "lerp", "elu", "celu", "softplus", "xlogy",
+                     "log_sigmoid_forward", "hardshrink", "softshrink"), 2),
+    **dict.fromkeys(("sigmoid", "silu", "hardswish", "hardsigmoid", "mish"), 3),
+    **dict.fromkeys(("gelu", "glu"), 4),
+}
+"""FLOP per element of the output."""
+
+REDUCTIONS: Mapping[str, int] = {
+    **dict.fromkeys(("sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "cumsum", "cumprod",
+                     "logcumsumexp", "nansum", "aminmax"), 1),
+    **dict.fromkeys(("linalg_vector_norm", "norm"), 2),
+    **dict.fromkeys(("var", "std", "var_mean", "std_mean", "logsumexp", "mse_loss", "smooth_l1_loss", "huber_loss"), 3),
+}
+"""FLOP per element of the first input. Variance: one for the sum, two for the sum of squares."""
+
+NORMS: Mapping[str, int] = {
+    "softmax": 5, "_softmax": 5, "log_softmax": 5, "_log_softmax": 5,  # max, subtract, exp, sum, divide (or subtract)
+    "layer_norm": 5, "native_layer_norm": 5, "group_norm": 5, "native_group_norm": 5,  # sum, squares (2), scale, shift
+    "_native_batch_norm_legit": 5, "rms_norm": 3, "_fused_rms_norm": 3,
+    "_native_batch_norm_legit_no_training": 2, "batch_norm": 2,  # known statistics fold into one scale and one shift
+}
+"""FLOP per element of the first input, without the affine part where that cannot be folded in."""
+
+IN_PLACE = frozenset(("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter", "index_put",
+                      "scatter", "scatter_add", "index_copy", "index_add", "masked_scatter"))
+"""In-place writes after functionalisation: only the written part moves, the rest stays where it is."""
+
+_CREATE = ("arange", "full", "zeros", "ones", "empty", "eye", "linspace", "scalar_tensor", "new_zeros", "new_ones",
+           "new_full", "new_empty", "zeros_like", "ones_like", "full_like", "empty_like", "rand", "randn", "randint",
+           "rand_like", "randn_like", "bernoulli", "tril_indices", "triu_indices")
+_COPY = ("clone", "copy", "cat", "stack", "constant_pad_nd", "_to_copy", "repeat", "flip", "roll", "diag_embed",
+         "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "contiguous", "sort", "topk",
+         "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_not",
+         "bitwise_xor", "all", "any", "isnan", "isinf", "pixel_shuffle", "channel_shuffle")
+_GATHER = ("index", "_unsafe_index", "index_select", "gather", "take", "nll_loss_forward", "upsample_nearest1d",
+           "upsample_nearest2d", "upsample_nearest3d")
+
+
+@dataclass(frozen=True)
+class Work:
+    """The least that one operator does.
+
+    Attributes:
+        matrix_flop, vector_flop: FLOP on the units of its kind, and on the vector units beside them.
+        reads: elements read, by input, where that is not all of its distinct elements.
+        surely: elements that any correct run must read whatever the data, by input, where that is fewer still.
+        writes: elements written, None for all of the outputs.
+    """
+
+    kind: Kind
+    matrix_flop: int = 0
+    vector_flop: int = 0
+    reads: dict[str, int] = field(default_factory=dict)
+    surely: dict[str, int] = field(default_factory=dict)
+    writes: int | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A node with its graph, for reading arguments by name."""
+
+    graph: Graph
+    node: Node
+
+    def tensor(self, *slots: str) -> Tensor | None:
+        """The tensor in the first of these argument slots that is filled."""
+        found = next((t for s in slots if (t := self.node.input(s)) is not None), None)
+        return self.graph.by_id[found] if found is not None else None
+
+    def first(self) -> Tensor:
+        return self.graph.by_id[self.node.inputs[0]]
+
+    def out(self) -> Tensor:
+        return self.graph.by_id[self.node.outputs[0]]
+
+    def attribute(self, name: str, default: Any) -> Any:
+        value = self.node.attributes.get(name)
+        return default if value is None else value
+
+    def per_dimension(self, name: str, default: Any, count: int) -> list[int]:
+        """An argument that is one number or one per spatial dimension."""
+        value = self.attribute(name, default)
+        many = list(value) if isinstance(value, list) and value else [default if value == [] else value]
+        return many * count if len(many) == 1 else many
+
+
+def work(graph: Graph, node: Node) -> Work | None:
+    """The cost of a node that moves data, or None where its operator is not modelled."""
+    rule = _RULES.get(node.op)
+    if rule is None or any(graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs)):
+        return None
+    return rule(Call(graph, node))
+
+
+def _matmul(call: Call) -> Work:
+    left = call.tensor("mat1", "batch1", "input", "self")
+    assert left is not None
+    return Work("matmul", matrix_flop=2 * left.shape[-1] * call.out().elements)
+
+
+def _windows(call: Call, count: int, length: tuple[int, ...], windows: tuple[int, ...], kernel: list[int],
+             stride: list[int]) -> list[tuple[int, int, int, int, int, int]]:
+    dilation = call.per_dimension("dilation", 1, count)
+    padding = call.attribute("padding", 0)
+    if isinstance(padding, str):
+        pads = [d * (k - 1) // 2 if padding == "same" else 0 for d, k in zip(dilation, kernel, strict=True)]
+    else:
+        pads = call.per_dimension("padding", 0, count)
+    return list(zip(length, windows, kernel, stride, pads, dilation, strict=True))
+
+
+def _convolution(call: Call) -> Work:
+    source, weight = call.tensor("input", "self"), call.tensor("weight")
+    assert source is not None and weight is not None
+    count = len(weight.shape) - 2
+    turned = "transpose" in call.node.op or call.attribute("transposed", False)
+    inner, outer = source.shape[-count:], call.out().shape[-count:]
+    length, windows = (outer, inner) if turned else (inner, outer)
+    dimensions = _windows(call, count, length, windows, list(weight.shape[2:]), call.per_dimension("stride", 1, count))
+    batch = source.shape[0] if len(source.shape) == count + 2 else 1
+    flop = 2 * batch * weight.shape[0] * weight.shape[1] * prod(window_pairs(*d) for d in dimensions)
+    if turned:
+        return Work("convolution", matrix_flop=flop)
+    touched = source.distinct * prod(window_touched(*d) for d in dimensions) // max(1, prod(inner))
+    return Work("convolution", matrix_flop=flop, reads={source.id: touched})
+
+
+def _attention(call: Call) -> Work:
+    query, key, value = call.tensor("query"), call.tensor("key"), call.tensor("value")
+    assert query is not None and key is not None and value is not None
+    queries, keys = query.shape[-2], key.shape[-2]
+    causal = bool(call.attribute("is_causal", False))
+    pairs = prod(call.out().shape[:-2]) * (causal_pairs(queries, keys) if causal else queries * keys)
+    seen = min(queries, keys) if causal else keys
+    return Work("attention", matrix_flop=2 * pairs * (query.shape[-1] + value.shape[-1]),
+                vector_flop=4 * pairs,  # max, subtract, exp, sum; the division is once per output row
+                reads={t.id: t.distinct * seen // max(1, keys) for t in (key, value)} if seen < keys else {})
+
+
+def _norm(call: Call) -> Work:
+    affine = 0 if "batch_norm" in call.node.op or "group_norm" in call.node.op else sum(
+        call.tensor(slot) is not None for slot in ("weight", "bias"))
+    return Work("vector", vector_flop=(NORMS[call.node.op] + affine) * call.first().elements)
+
+
+def _elementwise(call: Call) -> Work:
+    return Work("vector", vector_flop=ELEMENTWISE[call.node.op] * call.out().elements)
+
+
+def _reduction(call: Call) -> Work:
+    return Work("vector", vector_flop=REDUCTIONS[call.node.op] * call.first().elements)
+
+
+def _pool(call: Call) -> Work:
+    source = call.first()
+    if "adaptive" in call.node.op:
+        return Work("vector", vector_flop=source.elements)
+    count = int(next(c for c in call.node.op if c.isdigit()))
+    kernel = call.per_dimension("kernel_size", 1, count)
+    stride = call.per_dimension("stride", 1, count) if call.attribute("stride", []) else kernel
+    inner = source.shape[-count:]
+    dimensions = _windows(call, count, inner, call.out().shape[-count:], kernel, stride)
+    touched = source.elements * prod(window_touched(*d) for d in dimensions) // max(1, prod(inner))
+    return Work("vector", vector_flop=touched, reads={source.id: min(touched, source.distinct)})
+
+
+def _copy(call: Call) -> Work:
+    return Work("move")
+
+
+def _select_by_data(call: Call) -> Work:
+    """Which of the operands is needed where depends on the condition's data."""
+    return Work("move", surely={t: 0 for t, s in zip(call.node.inputs, call.node.slots, strict=True)
+                                if s not in ("condition", "mask")})
+
+
+def _gather(call: Call) -> Work:
+    source = call.first()
+    return Work("move", reads={source.id: min(call.out().elements, source.distinct)}, surely={source.id: 0})
+
+
+def _embedding(call: Call) -> Work:
+    """Rows are taken as different; one row is the most that is sure for any ids."""
+    weight, ids = call.tensor("weight"), call.tensor("indices")
+    assert weight is not None and ids is not None
+    rows, width = min(ids.elements, weight.shape[0]), weight.shape[-1]
+    return Work("move", reads={weight.id: rows * width}, surely={weight.id: width if rows else 0})
+
+
+def _scatter(call: Call) -> Work:
+    base, source = call.first(), call.tensor("src", "values", "source")
+    written = min(source.elements, base.distinct) if source is not None else 0
+    sure = written if call.node.op.endswith("_scatter") and call.node.op != "masked_scatter" else 0
+    return Work("move", reads={base.id: 0}, surely={base.id: 0}, writes=sure)
+
+
+def _triangle(call: Call) -> Work:
+    source = call.first()
+    kept = triangle(*source.shape[-2:], int(call.attribute("diagonal", 0)), call.node.op == "triu")
+    return Work("move", reads={source.id: source.distinct * kept // max(1, prod(source.shape[-2:]))})
+
+
+_CONVOLUTIONS = [f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)] + ["convolution"]
+_POOLS = [f"{p}pool{n}d{s}" for p in ("max_", "avg_", "adaptive_avg_", "_adaptive_avg_") for n in (1, 2, 3)
+          for s in ("", "_with_indices")]
+_RULES: dict[str, Callable[[Call], Work]] = {
+    **dict.fromkeys(("linear", "mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "_int_mm"), _matmul),
+    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    "scaled_dot_product_attention": _attention,
+    **dict.fromkeys(NORMS, _norm),
+    **dict.fromkeys(ELEMENTWISE, _elementwise),
+    **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(_POOLS, _pool),
+    **dict.fromkeys((*_CREATE, *_COPY), _copy),
+    **dict.fromkeys(("where", "masked_fill"), _select_by_data),
+    **dict.fromkeys(_GATHER, _gather),
+    "embedding": _embedding,
+    **dict.fromkeys(IN_PLACE, _scatter),
+    **dict.fromkeys(("triu", "tril"), _triangle),
+}
+
+WHOLE = frozenset(_RULES) - {"batch_norm", "contiguous", "repeat", "pixel_shuffle", "channel_shuffle", "norm"}
+"""Operators that capture does not take apart; the others that are composite become these."""

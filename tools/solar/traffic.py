@@ -1,0 +1,83 @@
+"""How many different bytes of a storage are needed, when it is used through views.
+
+`coverage` is exact for whole tensors, splits, and slices or selections along one dimension, and a lower bound else
+(views that may overlap count as the larger one). So a fused bound never charges the same byte twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from enlist.tools.solar.graph import Graph, Node
+from enlist.tools.solar.operators import IN_PLACE, work
+
+
+def is_free(graph: Graph, node: Node) -> bool:
+    """Whether a node moves no data: all that it makes are views."""
+    return node.op not in IN_PLACE and all(graph.by_id[t].alias_of is not None for t in node.outputs)
+
+
+@dataclass(frozen=True)
+class Views:
+    """The views of every tensor of a graph, by the node that makes them."""
+
+    graph: Graph
+    made: dict[str, list[Node]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, graph: Graph) -> "Views":
+        views = cls(graph)
+        for node in graph.nodes:
+            base = graph.by_id[node.outputs[0]].alias_of if node.outputs else None
+            if base is not None:
+                views.made[base].append(node)
+        return views
+
+    def coverage(self, tensor: str, used: Mapping[str, int]) -> int:
+        """Different elements of `tensor` that are used, where `used` tells elements used of it and of its views."""
+        whole = used.get(tensor, 0)
+        spans: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # dimension: (first, last + 1, elements)
+        best = whole
+        for node in self.made.get(tensor, ()):
+            covered = sum(self.coverage(t, used) for t in node.outputs)  # outputs of one split do not overlap
+            if node.op in IN_PLACE:  # what was just written need not be read from the storage
+                cost = work(self.graph, node)
+                covered = max(0, covered - (cost.writes or 0 if cost else 0))
+            span = _span(self.graph, node)
+            if span is not None and covered:
+                spans[span[0]].append((*span[1:], covered))
+            best = max(best, covered)
+        for parts in spans.values():
+            best = max(best, _disjoint(parts))
+        return min(best, max(whole, self.graph.by_id[tensor].distinct))
+
+    def by_root(self, used: Mapping[str, int]) -> dict[str, int]:
+        """Elements used of each storage."""
+        return {root: self.coverage(root, used) for root in dict.fromkeys(map(self.graph.root, used))}
+
+
+def _span(graph: Graph, node: Node) -> tuple[int, int, int] | None:
+    """The dimension and range of indices that a slice or selection takes, if it is one."""
+    if node.op not in ("slice", "select") or not node.inputs:
+        return None
+    shape, values = graph.by_id[node.inputs[0]].shape, node.attributes
+    dimension = values.get("dim", 0)
+    if not isinstance(dimension, int) or values.get("step", 1) != 1:
+        return None
+    dimension %= len(shape)
+    size = shape[dimension]
+    first = values.get("index" if node.op == "select" else "start") or 0
+    if not isinstance(first, int):
+        return None
+    first = min(size, first + size if first < 0 else first)
+    length = 1 if node.op == "select" else graph.by_id[node.outputs[0]].shape[dimension]
+    return dimension, first, first + length
+
+
+def _disjoint(parts: list[tuple[int, int, int]]) -> int:
+    """The sum over ranges that do not overlap, taken from the left."""
+    total, end = 0, 0
+    for first, last, elements in sorted(parts, key=lambda p: (p[1], -p[2])):
+        if first >= end:
+            total, end = total + elements, last
+    return total

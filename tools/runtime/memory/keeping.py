@@ -14,6 +14,9 @@ from pathlib import Path
 from enlist.tools.runtime.artifacts import ArtifactFolder, ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 
+UNFINISHED = ".put-"
+"""How the names of temporary files in an `ArtifactFolder` begin."""
+
 
 class ArtifactKeeping:
     """An `ArtifactFolder` that is made when it is first needed; `root` None means that the store has none."""
@@ -48,11 +51,16 @@ class ArtifactKeeping:
                 ref = put(folder)
             except OSError as error:
                 raise _disk_error(error, folder.root) from error
-            try:
-                os.utime(folder.path(ref.sha256))
-            except FileNotFoundError:
-                continue  # cleared away between the look and the touch
-            return ref
+            if self.touch(ref.sha256):  # else it was cleared away between the look and the touch
+                return ref
+
+    def touch(self, sha256: str) -> bool:
+        """Make the file of an artifact young; False where it is absent."""
+        try:
+            os.utime(self.folder().path(sha256))
+        except FileNotFoundError:
+            return False
+        return True
 
     def open(self, ref: ArtifactRef) -> Path:
         """The verified file of an artifact."""
@@ -81,6 +89,13 @@ class ArtifactKeeping:
             return 0
         aside.unlink()
         return status.st_size
+
+    def sweep(self, grace_s: float) -> None:
+        """Delete old unfinished files of writers that died."""
+        if self.root is not None:
+            for path in self.root.glob(f"{UNFINISHED}*"):
+                if not _young(path.stat().st_mtime, grace_s):
+                    path.unlink(missing_ok=True)
 
 
 def _young(modified: float, grace_s: float) -> bool:

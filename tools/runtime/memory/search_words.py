@@ -16,11 +16,14 @@ _ACCENTS = re.compile("[\u0300-\u036f]")  # Unicode block Combining Diacritical 
 INDEXED_CHARACTERS = 200_000
 """How much of a text is indexed: Postgres holds at most 1 MiB of words per row (a tsvector's limit)."""
 
+LONGEST_WORD = 200
+"""Characters of a word that count: Postgres refuses words of 2 KiB."""
+
 
 def words(text: str) -> list[str]:
     """The words of `text` in order."""
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text))).casefold()
-    return _WORD.findall(_UNSPACED.sub(r" \1 ", plain))
+    return [word[:LONGEST_WORD] for word in _WORD.findall(_UNSPACED.sub(r" \1 ", plain))]
 
 
 def indexed(text: str) -> str:

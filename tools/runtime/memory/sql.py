@@ -236,13 +236,14 @@ class SqlMemory(ABC):
         gone = set(forgotten)
         with self._reading() as tx:
             for table in ("events", "records"):
-                for run, data in tx.rows(f"SELECT run, data FROM {table}"):
-                    if run not in gone:
-                        for sha256 in _HASH.findall(data):
-                            old.pop(sha256, None)
+                for (run,) in tx.rows(f"SELECT DISTINCT run FROM {table}"):
+                    rows = [] if run in gone else tx.rows(f"SELECT data FROM {table} WHERE run = ?", run)
+                    for sha256 in _HASH.findall("\n".join(data for (data,) in rows)):
+                        old.pop(sha256, None)
         return list(old.items())
 
     def forget_artifacts(self, hashes: Sequence[str], grace_s: float) -> int:
+        self._keeping.sweep(grace_s)
         return sum(self._keeping.delete(sha256, grace_s) for sha256 in hashes)
 
 

@@ -8,7 +8,6 @@ outlive the process and the power.
 import os
 import random
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -19,14 +18,13 @@ from urllib.parse import quote
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.ids import new_run_id
 from enlist.tools.runtime.memory import schema as schemas
+from enlist.tools.runtime.memory.link import Link
 from enlist.tools.runtime.memory.schema import SQLITE_SCHEMA, Schema
 from enlist.tools.runtime.memory.sql import RECORD_COLUMNS, SqlMemory
 from enlist.tools.runtime.memory.transaction import Row, Transaction
 
 LOCK_WAIT_S = 30.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_INHERITED: list[sqlite3.Connection] = []
-"""Connections that a fork brought along. Closing one in the child would tidy away the parent's WAL: they are kept."""
 
 
 class SqliteMemory(SqlMemory):
@@ -46,7 +44,8 @@ class SqliteMemory(SqlMemory):
                  schema: Schema = SQLITE_SCHEMA) -> None:
         self.path = path.absolute()
         super().__init__(self.path.parent / "artifacts" if artifacts is None else artifacts.absolute(), clock)
-        self._writer, self._reader = _Link(self.path), _Link(self.path)
+        self._writer = Link(lambda: _connect(self.path))
+        self._reader = Link(lambda: _connect(self.path))  # so that reads never wait for a writer of this process
         with self._writing("") as tx:
             self._prepare(tx, schema)
 
@@ -74,13 +73,25 @@ class SqliteMemory(SqlMemory):
 
     @contextmanager
     def _writing(self, run: str) -> Iterator[Transaction]:
-        with self._writer.transaction("IMMEDIATE") as tx:
+        with self._transaction(self._writer, "IMMEDIATE") as tx:
             yield tx
 
     @contextmanager
     def _reading(self) -> Iterator[Transaction]:
-        with self._reader.transaction("DEFERRED") as tx:
+        with self._transaction(self._reader, "DEFERRED") as tx:
             yield tx
+
+    @contextmanager
+    def _transaction(self, link: Link[sqlite3.Connection], mode: str) -> Iterator[Transaction]:
+        with _translated(self.path), link.held() as connection:
+            _patiently(lambda: connection.execute(f"BEGIN {mode}"))
+            try:
+                yield _Rows(connection)
+                _patiently(lambda: connection.execute("COMMIT"))
+            except BaseException:
+                if connection.in_transaction:  # a full disk may have rolled it back already
+                    connection.execute("ROLLBACK")
+                raise
 
     def _now(self, tx: Transaction) -> float:
         return self._clock()
@@ -104,43 +115,6 @@ class SqliteMemory(SqlMemory):
     def close(self) -> None:
         self._writer.close()
         self._reader.close()
-
-
-class _Link:
-    """A connection that threads take in turn and that is made anew in a forked process."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._reset()
-
-    def _reset(self) -> None:
-        self._pid, self._lock, self._connection = os.getpid(), threading.RLock(), None
-
-    @contextmanager
-    def transaction(self, mode: str) -> Iterator[Transaction]:
-        if os.getpid() != self._pid:
-            if self._connection is not None:
-                _INHERITED.append(self._connection)
-            self._reset()
-        with self._lock, _translated(self._path):
-            if self._connection is None:
-                self._connection = _connect(self._path)
-            connection: sqlite3.Connection = self._connection
-            _patiently(lambda: connection.execute(f"BEGIN {mode}"))
-            try:
-                yield _Rows(connection)
-                _patiently(lambda: connection.execute("COMMIT"))
-            except BaseException:
-                if connection.in_transaction:  # a full disk may have rolled it back already
-                    connection.execute("ROLLBACK")
-                raise
-
-    def close(self) -> None:
-        if os.getpid() == self._pid:
-            with self._lock:
-                if self._connection is not None:
-                    self._connection.close()
-                    self._connection = None
 
 
 class _Rows:

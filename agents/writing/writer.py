@@ -15,6 +15,7 @@ from enlist.agents.model import Ask, language_model
 from enlist.agents.work import Work
 from enlist.agents.writing.specialist import WORDING_MODEL
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Section, Sentence
 from enlist.tools.runtime.tool import load
 
@@ -51,7 +52,7 @@ def _sections(work: Work) -> list[Section]:
         if tool.section is None:
             continue
         parsed = [(tool.parse(c["input"]), tool.parse_output(c["output"]),
-                   tuple(f["id"] for f in c["findings"])) for c in sorted(calls, key=lambda c: c["step"])]
+                   tuple(Finding.model_validate(f) for f in c["findings"])) for c in sorted(calls, key=lambda c: c["step"])]
         found.extend(load(tool.section)(parsed, work.request, {i["ref"]["sha256"]: i["ref"]["name"] for i in
                                                                work.request["attachments"]}))
     return found

@@ -64,7 +64,7 @@ class Tool:
         findings: "module:function" or None; `function(capability, input, output, evidence) -> list[Finding]`, where
             `evidence(pointer)` makes a `ToolEvidence` that points into the output.
         section: "module:function" or None; `function(calls, request, names) -> list[Section]` renders the outputs for
-            a report: `calls` are (input, output, finding ids), `request` the request's JSON, `names` the attachments'
+            a report: `calls` are (input, output, findings), `request` the request's JSON, `names` the attachments'
             names by SHA-256.
         deterministic: the same input gives the same output, so a finished call may be reused.
         isolation: `inline` in the caller's process (pure and short), `process` in a killable child with limits,

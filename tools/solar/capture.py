@@ -85,6 +85,7 @@ class _Reader:
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         self.storages: dict[int, str] = {}  # a parameter's storage to the tensor that was first to have it
+        self.tied: dict[str, str] = {}  # a parameter that shares another one's storage to that one
 
     def graph(self, program: Any, name: str) -> Graph:
         for node in program.graph.nodes:
@@ -95,7 +96,8 @@ class _Reader:
             elif node.op == "get_attr":
                 self._add(node.name, getattr(program.graph_module, node.target), "constant", node.target)
         for spec in program.graph_signature.output_specs:
-            known = self.tensors.get(getattr(spec.arg, "name", ""))
+            made = getattr(spec.arg, "name", "")
+            known = self.tensors.get(self.tied.get(made, made))
             if known is not None:
                 role = "output" if known.role == "intermediate" else known.role
                 self.tensors[known.id] = known.model_copy(update={"is_output": True, "role": role})
@@ -109,12 +111,14 @@ class _Reader:
         spec = next(s for s in program.graph_signature.input_specs if getattr(s.arg, "name", None) == node.name)
         role: Role = {"PARAMETER": "parameter", "BUFFER": "buffer", "USER_INPUT": "input"}.get(  # type: ignore
             spec.kind.name, "constant")
-        base = None
         if role in ("parameter", "buffer"):
             module, _, leaf = spec.target.rpartition(".")
             real = getattr(self.loaded.module.get_submodule(module), leaf)
-            base = self.storages.setdefault(real.untyped_storage()._cdata, node.name)
-        self._add(node.name, value, role, spec.target or node.name, base if base != node.name else None)
+            first = self.storages.setdefault(real.untyped_storage()._cdata, node.name)
+            if first != node.name and self.tensors[first].shape == tuple(value.shape):
+                self.tied[node.name] = first
+                return
+        self._add(node.name, value, role, spec.target or node.name)
 
     def _call(self, node: Any) -> None:
         op = _op_name(node.target)
@@ -162,8 +166,9 @@ class _Reader:
         for slot, value in [*zip(names, node.args, strict=False), *node.kwargs.items()]:
             many = value if isinstance(value, list | tuple) else [value]
             nodes = [v for v in many if isinstance(v, torch.fx.Node)]
-            inputs += [n.name for n in nodes if n.name in self.tensors]
-            slots += [slot for n in nodes if n.name in self.tensors]
+            known = [t for n in nodes if (t := self.tied.get(n.name, n.name)) in self.tensors]
+            inputs += known
+            slots += [slot] * len(known)
             if not nodes and slot not in ("device", "layout", "pin_memory"):
                 attributes[slot] = [_plain(v) for v in value] if isinstance(value, list | tuple) else _plain(value)
         return inputs, slots, attributes

@@ -125,4 +125,8 @@ class Graph(_Strict):
             unknown = [t for t in (*node.inputs, *node.outputs) if t not in seen]
             if unknown:
                 raise ValueError(f"node {node.id} names unknown tensors {unknown[:3]}")
+        made = {t for node in self.nodes for t in node.outputs}
+        loose = [t.id for t in self.tensors if t.alias_of is not None and t.id not in made]
+        if loose:
+            raise ValueError(f"no node makes the views {loose[:3]}")
         return self

@@ -1,0 +1,100 @@
+"""The report section: what was assumed, how fast it could be, how far a stated time is away, where the time goes.
+
+Pure functions of the bounds: what is said is in the findings, nothing is added.
+"""
+
+from collections.abc import Sequence
+
+from enlist.tools.runtime.findings import Finding
+from enlist.tools.runtime.section import Figure as SectionFigure
+from enlist.tools.runtime.section import Section, Sentence, Table
+from enlist.tools.solar.bounds import Bounds, DeviceBounds, Term
+from enlist.tools.solar.roofline import roofline_svg
+
+_LARGEST = 12
+
+
+def section(given: Bounds, findings: Sequence[Finding] = ()) -> Section:
+    """The section of one model on its devices; `findings` are those made from the same bounds."""
+    every = tuple(f.id for f in findings)
+    return Section(
+        title=f"Speed of light of {given.target}",
+        assumptions=tuple(Sentence(text=_sentence(line), findings=every) for line in given.assumed),
+        lead=tuple(sentence for one in given.devices for sentence in _lead(one, given, findings)),
+        tables=tuple(_table(one) for one in given.devices),
+        figures=(SectionFigure(title="Roofline", svg=roofline_svg(given)),),
+        notes=("A bound is no forecast: launch overheads, latency and cache misses come on top.",),
+        next=_next(given))
+
+
+def markdown(given: Bounds) -> str:
+    """The same section as Markdown, without the figure."""
+    made = section(given)
+    lines = [f"## {made.title}", "", *(s.text for s in made.lead), "", "Assumed:", ""]
+    lines += [f"- {s.text}" for s in made.assumptions]
+    for table in made.tables:
+        lines += ["", f"### {table.title}", "", _row(table.columns), _row(["---"] * len(table.columns)),
+                  *(_row([_cell(c) for c in row]) for row in table.rows)]
+    return "\n".join([*lines, "", *made.notes, *([f"Next: {made.next}"] if made.next else [])]) + "\n"
+
+
+def milliseconds(seconds: float) -> str:
+    """A time to four significant digits, in ms (µs below one of them)."""
+    return f"{seconds * 1e3:.4g} ms" if seconds >= 1e-3 or seconds == 0 else f"{seconds * 1e6:.4g} µs"
+
+
+def _lead(one: DeviceBounds, given: Bounds, findings: Sequence[Finding]) -> list[Sentence]:
+    def ids(*predicates: str) -> tuple[str, ...]:
+        return tuple(f.id for f in findings if f.conditions.get("device") == one.device and f.predicate in predicates)
+
+    spread = f"; fusing everything could save a factor of {one.spread:.3g} at most" if one.spread else ""
+    said = [Sentence(
+        text=f"On {one.device}: at least {milliseconds(one.unfused_s)} with one kernel per operator, at least "
+             f"{milliseconds(one.fused_s)} however well it is fused ({one.limiting_roof} decides){spread}.",
+        findings=ids("fused lower bound", "unfused lower bound"))]
+    room = one.headroom
+    if room.measured_s is None:
+        said.append(Sentence(text=f"Distance on {one.device} unknown: {room.status}."))
+        return said
+    text = f"{milliseconds(room.measured_s)} stated"
+    if room.over_fused is not None and room.over_unfused is not None:
+        text += (f" is {room.over_fused:.3g}x the fused bound and {room.over_unfused:.3g}x the unfused bound of "
+                 f"{one.device}: {room.status}.")
+    said.append(Sentence(text=text, findings=ids("stated time over fused bound")))
+    return said
+
+
+def _next(given: Bounds) -> str:
+    if any(d.headroom.status.startswith("below") for d in given.devices):
+        return ("time it again with cold caches, synchronised, and in the dtype above; if it still is below the fused "
+                "bound, capture again and look for work that is counted but not needed: `enlist tool solar-check`")
+    if all(d.headroom.measured_s is None for d in given.devices):
+        return "measure the model on the device and give the time as measured_s"
+    return "start with the largest terms: those on the dram roof gain from fusion, the others from a faster dtype"
+
+
+def _table(one: DeviceBounds) -> Table:
+    """The largest terms, equal ones of different layers together."""
+    groups: dict[tuple[str, str, int, int], list[Term]] = {}
+    for term in one.terms:
+        groups.setdefault((term.op, term.roof, term.flop, term.bytes), []).append(term)
+    largest = sorted(groups.values(), key=lambda g: -g[0].seconds * len(g))[:_LARGEST]
+    rows = tuple((g[0].op, g[0].where + (f" and {len(g) - 1} more" if len(g) > 1 else ""), g[0].roof,
+                  sum(t.flop for t in g), sum(t.bytes for t in g), milliseconds(sum(t.seconds for t in g)),
+                  f"{100 * sum(t.seconds for t in g) / one.unfused_s:.1f} %" if one.unfused_s else "0 %")
+                 for g in largest)
+    return Table(title=f"Largest terms of the unfused bound on {one.device}",
+                 columns=("operator", "where", "roof", "FLOP", "bytes", "time", "share"), rows=rows)
+
+
+def _sentence(line: str) -> str:
+    return line[:1].upper() + line[1:] + "."
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(value: str | float | int | None) -> str:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -28,12 +28,20 @@ from enlist.tools.runtime.memory.protocol import (
     Record,
     Settlement,
 )
+from enlist.tools.runtime.memory.sqlite import SqliteMemory
 from enlist.tools.runtime.memory.store_keeper import StoreKeeper
 
 NAMESPACE = "enlist"
 ANSWER_S = 60.0
 """How long a call waits for the actor, its restart included, before the node counts as lost."""
 BLOCK_BYTES = 4 << 20
+
+
+def serve(memory: SqliteMemory) -> str:
+    """Start the actor for a store of this node; returns the locator for workers. Raises what `ActorMemory` raises."""
+    served = ActorMemory(memory.path, memory.artifacts)
+    served.runs(limit=1)  # a store that cannot be served is found out now
+    return served.locator()
 
 
 class ActorMemory:

@@ -66,7 +66,7 @@ def _is_over(memory: Memory, run: str, older_than_s: float | None, now: float) -
     life = [event.kind for event in events if event.kind in LIFE]
     lease = memory.lease(run)
     live = lease is not None and not lease.released and lease.expires > now
-    old = older_than_s is None or bool(events) and now - events[-1].time > older_than_s
+    old = older_than_s is None or (bool(events) and now - events[-1].time > older_than_s)
     return bool(life) and life[-1] == "run.finished" and not live and old
 
 

@@ -43,7 +43,8 @@ class SqliteMemory(SqlMemory):
     def __init__(self, path: Path, artifacts: Path | None = None, *, clock: Callable[[], float] = time.time,
                  schema: Schema = SQLITE_SCHEMA) -> None:
         self.path = path.absolute()
-        super().__init__(self.path.parent / "artifacts" if artifacts is None else artifacts.absolute(), clock)
+        self.artifacts = self.path.parent / "artifacts" if artifacts is None else artifacts.absolute()
+        super().__init__(self.artifacts, clock)
         self._writer = Link(lambda: _connect(self.path))
         self._reader = Link(lambda: _connect(self.path))  # so that reads never wait for a writer of this process
         with self._writing("") as tx:
@@ -110,7 +111,7 @@ class SqliteMemory(SqlMemory):
                        match, *parameters)
 
     def locator(self) -> str:
-        return f"sqlite://{quote(str(self.path))}?artifacts={quote(str(self._keeping.root), safe='')}"
+        return f"sqlite://{quote(str(self.path))}?artifacts={quote(str(self.artifacts), safe='')}"
 
     def close(self) -> None:
         self._writer.close()

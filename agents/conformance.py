@@ -1,5 +1,5 @@
-"""What every specialist must hold, ours or a third party's: `check_specialist` raises AssertionError at the first thing
-it does not."""
+"""What every specialist must hold, ours or a third party's: `check_specialist` raises AssertionError at the first
+lack."""
 
 from collections.abc import Collection
 

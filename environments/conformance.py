@@ -1,4 +1,4 @@
-"""What every environment and solver must hold: each `check_*` raises AssertionError at the first thing that is not so."""
+"""What every environment and solver must hold: each `check_*` raises AssertionError at the first lack."""
 
 import json
 import math

@@ -51,10 +51,11 @@ def _sections(work: Work) -> list[Section]:
         tool = declared(name)
         if tool.section is None:
             continue
+        calls = sorted(calls, key=lambda c: c["step"])
         parsed = [(tool.parse(c["input"]), tool.parse_output(c["output"]),
-                   tuple(Finding.model_validate(f) for f in c["findings"])) for c in sorted(calls, key=lambda c: c["step"])]
-        found.extend(load(tool.section)(parsed, work.request, {i["ref"]["sha256"]: i["ref"]["name"] for i in
-                                                               work.request["attachments"]}))
+                   tuple(Finding.model_validate(f) for f in c["findings"])) for c in calls]
+        names = {a["ref"]["sha256"]: a["ref"]["name"] for a in work.request["attachments"]}
+        found.extend(load(tool.section)(parsed, work.request, names))
     return found
 
 

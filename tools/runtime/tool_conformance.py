@@ -1,4 +1,4 @@
-"""What every tool must hold, ours or a third party's: `check_tool` raises AssertionError at the first thing it does not.
+"""What every tool must hold, ours or a third party's: `check_tool` raises AssertionError at the first lack.
 
     from enlist.tools.runtime.tool_conformance import check_tool
     check_tool(MY_TOOL)
@@ -16,7 +16,7 @@ from enlist.tools.runtime.tool import Tool, input_hash, load
 def check_tool(tool: Tool) -> None:
     """Names, schemas, errors and functions of a declaration. Does not run the tool."""
     assert re.fullmatch(r"[a-z][a-z0-9-]*", tool.name), f"{tool.name!r}: a tool's name is lower case with hyphens"
-    assert tool.version and tool.summary and tool.check_route, f"{tool.name}: version, summary, check_route must be said"
+    assert tool.version and tool.summary and tool.check_route, f"{tool.name}: version, summary and route must be said"
     assert "\n" not in tool.summary and len(tool.summary) <= 120, f"{tool.name}: the summary is one line"
     assert tool.time_limit > 0 and tool.resources.memory_bytes > 0, f"{tool.name}: limits must be positive"
     assert set(tool.errors) <= set(FAULTS), f"{tool.name}: errors outside the vocabulary"

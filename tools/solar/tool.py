@@ -136,7 +136,8 @@ BOUNDS = Tool(
     name="solar-bounds", version="1.0.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",
     example={"graph": _EXAMPLE_REF, "devices": ["H100"]}, check_route=_CHECK,
-    findings="enlist.tools.solar.tool:findings", errors=("bad_input", "not_found", "invalid_output"))
+    findings="enlist.tools.solar.tool:findings", section="enlist.tools.solar.report:sections",
+    errors=("bad_input", "not_found", "invalid_output"))
 CHECK = Tool(
     name="solar-check", version="1.0.0", summary="Count a PyTorch model's FLOP and bytes by a second route",
     input=ModelInput, output=Count, run="enlist.tools.solar.tool:run_check", example={"model": _EXAMPLE_REF},

@@ -36,6 +36,7 @@ def _export(loaded: Loaded, name: str) -> Any:
     try:
         with torch.device("meta"), torch.no_grad():
             program = torch.export.export(loaded.module, loaded.args, loaded.kwargs, strict=False)
+            _drop_dropout(program)
             return program.run_decompositions(_decompositions())
     except Exception as error:
         reason = _data_dependence(error)
@@ -67,14 +68,20 @@ def _decompositions() -> dict[Any, Any]:
     import torch
 
     composite = torch._C._dispatch_has_kernel_for_dispatch_key
-    table = {op: rule for op, rule in torch.export.default_decompositions().items()
+    return {op: rule for op, rule in torch.export.default_decompositions().items()
              if isinstance(op, torch._ops.OpOverload) and composite(op.name(), "CompositeImplicitAutograd")
              and op._schema.name.removeprefix("aten::") not in WHOLE}
+
+
+def _drop_dropout(program: Any) -> None:
+    """Make dropout in eval mode a view: eager returns its input, the decomposition would copy it."""
+    import torch
+
     aten = torch.ops.aten
-    for dropout in (aten.dropout.default, aten.feature_dropout.default, aten.alpha_dropout.default):
-        # eager returns its input in eval mode; functionalisation would make a copy of it
-        table[dropout] = lambda x, p, train: x.view(x.shape)
-    return table
+    for node in program.graph.nodes:
+        if node.target in (aten.dropout.default, aten.feature_dropout.default, aten.alpha_dropout.default) and (
+                not node.args[2]):
+            node.target, node.args = aten.view.default, (node.args[0], list(node.meta["val"].shape))
 
 
 class _Reader:

@@ -34,7 +34,8 @@ class Job:
     Attributes:
         argv: the command; its program must lie below a path of `read_only` or the system folders.
         work: an existing folder, the job's current and only writable one; what the job leaves there comes back.
-        read_only: folders or files that the job may read, at the same path inside.
+        read_only: folders or files that the job may read, at the same path inside. Started as root, the job is another
+            user, so they must be readable by all; copy what is private into `work`, which is made the job's own.
         environment: all of the job's environment variables (nothing is inherited).
         stdin: bytes for its standard input.
     """
@@ -49,7 +50,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """How a job ended. `code` is the exit status or minus the signal; `stdout` and `stderr` are cut at the limit."""
+    """How a job ended. `code` is the exit status or minus the signal; `stdout` and `stderr` are cut at the limit, which
+    both share. `peak_memory_bytes` is the larger of what the watch saw of the tree and the largest single process."""
 
     ending: Ending
     code: int
@@ -77,4 +79,7 @@ class Sandbox(Protocol):
     level: Level
 
     def run(self, job: Job, cancelled: Callable[[], bool] = lambda: False) -> Result:
-        """Run the job to its end or kill its whole tree; never raises for what the job does."""
+        """Run the job to its end or kill its whole tree; never raises for what the job does.
+
+        Raises `bad_input` for a job without a command or work folder, `not_found` for a program that is not there
+        inside, `sandbox_unavailable` where the level cannot be set up."""

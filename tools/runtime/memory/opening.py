@@ -1,5 +1,6 @@
 """Opening a store by its locator: one string that any process of a run can be given."""
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -14,7 +15,10 @@ FORMS = ("sqlite:///absolute/path/store.db[?artifacts=/a/folder]",
 
 def open_memory(locator: str) -> Memory:
     """The store that `locator` names (see `FORMS`); `bad_input` for any other string, and the store's own faults."""
-    parts = urlsplit(locator)
+    try:
+        parts = urlsplit(locator)
+    except ValueError:
+        raise _unknown(locator) from None
     options = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     artifacts = Path(options["artifacts"]) if "artifacts" in options else None
     if parts.scheme == "sqlite" and not parts.netloc and len(parts.path) > 1 and options.keys() <= {"artifacts"}:
@@ -28,5 +32,10 @@ def open_memory(locator: str) -> Memory:
         from enlist.tools.runtime.memory.actor import ActorMemory
 
         return ActorMemory(Path(options["path"]), Path(options["artifacts"]), node=options["node"])
-    raise EnlistError("bad_input", "no such kind of store", given=locator, allowed=" | ".join(FORMS),
-                      fix="give a locator of one of these forms")
+    raise _unknown(locator)
+
+
+def _unknown(locator: str) -> EnlistError:
+    shown = re.sub("://[^/]*@", "://...@", locator)  # a password may stand there
+    return EnlistError("bad_input", "no such kind of store", given=repr(shown), allowed=" | ".join(FORMS),
+                       fix="give a locator of one of these forms")

@@ -77,6 +77,12 @@ def artifact_kinds() -> Mapping[str, str]:
 
 
 @cache
+def elsewhere() -> dict[float, tuple[str, ...]]:
+    """Weight to words of requests that no capability serves, as in `Capability.terms`."""
+    return {float(weight): tuple(terms) for weight, terms in _document()["elsewhere"].items()}
+
+
+@cache
 def _document() -> dict[str, Any]:
     document: dict[str, Any] = yaml.load(_FILE.read_text("utf-8"), yaml.CSafeLoader)
     return document

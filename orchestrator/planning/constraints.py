@@ -21,7 +21,8 @@ _LENGTH = re.compile(
     rf"(?<![\w-])(?:(?:sequence|context|prompt|seq|kontext|sequenz)[ _-]?(?:length|len|länge|window)?|seqlen"
     rf"|context window)(?: length)?(?: of| is|:|=| =)? ?{_COUNT}"
     rf"|(?<![\w.])(?P<lead>\d{{1,3}}(?:,\d{{3}})+|\d{{1,9}})(?P<leadkilo>[kK])?(?: |-)"
-    rf"(?:tokens?(?: long| context| sequence| prompt|s of context)|context\b|tokens per sequence|sequence length)", re.I)
+    rf"(?:tokens?(?: long| context| sequence| prompt|s of context)|context\b|tokens per sequence"
+    rf"|sequence length)", re.I)
 _TRAINING = re.compile(
     r"\b(?:(?:during|for|in|while|a|one|per|full|the) (?:\w+ )?training(?: step| run| pass| iteration)?"
     r"|training (?:step|pass|iteration|throughput|run)s?|forward (?:and|\+|&) backward|forward-backward|backward pass"

@@ -10,8 +10,8 @@ _DEVICE = re.compile(
     rf"|(?:NVIDIA |Nvidia |nvidia )?(?:(?:Tesla )?[PTV](?:4|40|100)"
     rf"|[AHBL](?:2|4|10|10G|16|20|30|40|40S|100|200|300|800)|G[BH](?:10|200|300)|A\d000){_FORM}(?:-(?:40|80) ?GB)?"
     r"|(?:AMD )?(?:Instinct )?MI ?\d{3}[AX]?|(?:Intel )?(?:Gaudi) ?\d|TPU ?v\d[ep]?|v\d[ep] TPU"
-    r"|Trainium ?\d?|Inferentia ?\d?|(?:Apple )M[1-5](?: (?:Pro|Max|Ultra))?|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+"
-    r"|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
+    r"|Trainium ?\d?|Inferentia ?\d?|(?:Apple )M[1-5](?: (?:Pro|Max|Ultra))?"
+    r"|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
     r")(?![\w:!]|\.\d)", re.I)
 _SHEET = re.compile(r"\b(?:cell|formula|excel|(?:spread|work)?sheet|workbook|column|xlsx|zelle|formel|celda)s?\b", re.I)
 _GPU_BEFORE = re.compile(r"\b(?:gpus?|nvidia|tesla)\s*$|\bon (?:an?|the|one|our|my|\d+x?) $", re.I)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from enlist.orchestrator.planning.devices import find_devices
+
 MAX_CHARACTERS = 20_000
 """Longer texts are read at their two ends: what is asked stands there, and work stays bounded."""
 MIN_MENDED = 6
@@ -22,6 +24,8 @@ _BREAK = re.compile(r"[.!?;:,\n\r\u3002\uff0c\uff01\uff1f\uff1b]+(?=\s|$|[\u3000
 _NEGATED = re.compile(
     r"\b(?:no need to|not asking (?:for|about)|not interested in|instead of|rather than|not about|nothing to do with"
     r"|(?:do not|don'?t) (?:want|need|bother|care)|(?:^|(?<=[.;!?] ))(?:do not|don'?t|never))\b[^.,;:!?\n]*", re.I)
+_FORMULA = re.compile(r"=\s?[A-Z]{2,}[A-Z0-9.]*\(|\$?\b[A-Z]{1,2}\$?\d{1,5}:\$?[A-Z]{1,2}\$?\d{1,5}\b")
+_DURATION = re.compile(r"\b\d+(?:[.,]\d+)? ?(?:ms|us|µs|μs|milliseconds?|microseconds?|tok(?:en)?s?/s)(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,18 @@ def stem(word: str) -> str:
 def tokens(text: str) -> list[Token]:
     """The tokens of a text, in order, without words that the text says it does not ask for."""
     found: list[Token] = []
-    plain = fold(ends(text))
+    plain = fold(_marked(ends(text)))
     for number, clause in enumerate(_BREAK.split(_NEGATED.sub(" ", plain))):
         found += [Token(stem(m), m, number) for m in _TOKEN.findall(clause.replace("'s ", " ").replace("'", ""))]
     return found
+
+
+def _marked(text: str) -> str:
+    """`text` with words beside the things that have a form and no fixed spelling: devices, durations, formulas."""
+    for device in reversed(list(find_devices(text))):
+        text = f"{text[: device.end()]} devicename {text[device.end():]}"
+    text = _FORMULA.sub(" formulatext ", text)
+    return _DURATION.sub(r"\g<0> durationtext ", text)
 
 
 def stems(text: str) -> tuple[str, ...]:

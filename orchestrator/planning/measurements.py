@@ -34,9 +34,9 @@ _QUANTITY = re.compile(
 _TARGET = re.compile(
     r"\b(?:within|under|below|target\w*|deadline\w*|budget\w*|at most|less than|no more than|max(?:imum)?|limit\w*"
     r"|time-?outs?|goals?|should|must|needs?|wants?|would like|hit|reach\w*|meet\w*|slas?|slo|up to|require\w*"
-    r"|faster than|shorter than|down to|every|last|first|past|next|after|before|sleeps?|waits?|intervals?|window|ago|hope"
-    r"|aim\w*|allow\w*|could|can it|can i|can we|possible|unter|innerhalb|höchstens|maximal|soll|ziel|menos de|moins de|objetivo"
-    r"|objectif)\b|[<≤]", re.I)
+    r"|faster than|shorter than|down to|every|last|first|past|next|after|before|sleeps?|waits?|intervals?|window|ago"
+    r"|hope|aim\w*|allow\w*|could|can it|can i|can we|possible|unter|innerhalb|höchstens|maximal|soll|ziel|menos de"
+    r"|moins de|objetivo|objectif)\b|[<≤]", re.I)
 _TIMED = re.compile(
     r"\b(?:takes?|took|taking|takes about|measured?|measures|measurement|(?:runs?|ran|running) (?:in|at|for)"
     r"|runtime|run time|latency|timed?|timing|clocks?|clocked|profil\w+|observed?|observe|currently|now|gets?|getting"
@@ -88,8 +88,8 @@ def _stated(text: str, match: re.Match[str]) -> bool:
     rest = text[match.end(): match.end() + 24].lower()
     after = _CLAUSE_END.split(rest, maxsplit=1)[0]
     if _REDUCE.search(before) or re.match(
-            r"\s*(?:or less|or faster|deadline|budget|target|limit|time-?out|sla|ago|window|at most|max\b|interval|later"
-            r"|goal)", after):
+            r"\s*(?:or less|or faster|deadline|budget|target|limit|time-?out|sla|ago|window|at most|max\b|interval"
+            r"|later|goal)", after):
         return False
     targets, timed = list(_TARGET.finditer(clause)), list(_TIMED.finditer(clause))
     if targets and (not timed or timed[-1].start() <= targets[-1].start() or _weak(timed[-1][0])):

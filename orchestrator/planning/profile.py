@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 
-from enlist.orchestrator.capabilities import Capability
+from enlist.orchestrator.capabilities import Capability, elsewhere
 from enlist.orchestrator.planning.lexicon import Vocabulary, stems
 
 _STOP = frozenset(stems(
     "a an the of in on to for from with by at as is are be was were it its this that these those my our your me we i "
-    "you and or not no do does did can could would should will what which who how when where why have has had there than "
-    "into out over under so if but about please need want get make give tell any some all each very more most just"))
+    "you and or not no do does did can could would should will what which who how when where why have has had "
+    "there than into out over under so if but about please need want get make give tell any some all each very more most just"))
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,19 @@ class Profile:
     terms: tuple[Term, ...]
     lures: tuple[tuple[str, ...], ...]
     phrases: tuple[tuple[str, ...], ...]
+    words: frozenset[str]
     reads: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """All profiles with the vocabulary and word weights over them."""
+    """All profiles with the vocabulary and word weights over them; `elsewhere` is what no capability serves."""
 
     profiles: tuple[Profile, ...]
+    elsewhere: Profile
     vocabulary: Vocabulary
     rarity: Mapping[str, float]
+    users: Mapping[str, int]
     readers: Mapping[str, int]
 
 
@@ -67,16 +70,30 @@ class _Key:
 def _build(keys: tuple[_Key, ...]) -> Lexicon:
     made = []
     for capability in (key.capability for key in keys):
-        terms = [Term(text, weight, tuple(stems(part) for part in text.split(" + ")))
-                 for weight, texts in sorted(capability.terms.items(), reverse=True) for text in texts]
         phrases = tuple(tuple(sorted(set(stems(phrase)) - _STOP)) for phrase in (*capability.phrases, capability.asks))
+        terms = _terms(capability.terms)
         made.append(Profile(
-            id=capability.id, terms=tuple(t for t in terms if all(t.parts)),
+            id=capability.id, terms=terms, words=_words(terms, phrases),
             lures=tuple(sorted((stems(x) for x in capability.looks_like if stems(x)), key=lambda s: (-len(s), s))),
             phrases=tuple(p for p in phrases if p), reads=capability.reads))
+    claimed = {t.parts for p in made for t in p.terms if t.weight > 1}
+    other = Profile("elsewhere", tuple(t for t in _terms(elsewhere()) if t.parts not in claimed), (), (), frozenset(), ())
     seen = Counter(w for p in made for w in {w for phrase in p.phrases for w in phrase})
-    known = {w for p in made for t in p.terms for part in t.parts for w in part} | set(seen) | _STOP
+    known = {w for p in (*made, other) for t in p.terms for part in t.parts for w in part} | set(seen) | _STOP
     known |= {w for p in made for lure in p.lures for w in lure}
-    return Lexicon(tuple(made), Vocabulary(known),
-                   {w: log((1 + len(made)) / n) for w, n in seen.items()},
+    return Lexicon(tuple(made), other, Vocabulary(known), {w: log((1 + len(made)) / n) for w, n in seen.items()},
+                   Counter(w for p in made for w in p.words),
                    Counter(kind for p in made for kind in p.reads))
+
+
+def _terms(by_weight: Mapping[float, tuple[str, ...]]) -> tuple[Term, ...]:
+    """Terms with words in them, heaviest first."""
+    terms = (Term(text, weight, tuple(stems(part) for part in text.split(" + ")))
+             for weight, texts in sorted(by_weight.items(), reverse=True) for text in texts)
+    return tuple(term for term in terms if all(term.parts))
+
+
+def _words(terms: Iterable[Term], phrases: Iterable[Iterable[str]]) -> frozenset[str]:
+    """All words that a capability's terms and example requests use, but for those that say nothing."""
+    used = {w for term in terms for part in term.parts for w in part} | {w for phrase in phrases for w in phrase}
+    return frozenset(w for w in used - _STOP if len(w) > 2)

@@ -1,9 +1,10 @@
 """Routing: which capabilities a request asks for, by its words and by the kinds of what is attached.
 
 Each capability's terms are looked for in the text. A term counts once; phrases that look like the capability and are
-not cover their words first. Rare words shared with an example request add to that, and so does an attachment of a kind
-that few capabilities read. Words that the best capability has claimed are taken away before the next is judged, so that
-one wish is not read as two. A capability is asked for where its sum reaches `ENOUGH`; else the planner declines.
+not cover their words first. Rare words shared with an example request add to that, other words of its vocabulary add a
+little, and so does an attachment of a kind that few capabilities read. What speaks for requests that no capability
+serves is taken off. Words that the best capability has claimed are taken away before the next is judged, so that one
+wish is not read as two. A capability is asked for where its sum reaches `ENOUGH`; else the planner declines.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,15 +14,21 @@ from enlist.orchestrator.capabilities import Capability
 from enlist.orchestrator.planning.lexicon import Token, tokens
 from enlist.orchestrator.planning.profile import Lexicon, Profile, Term, profiles
 
-ENOUGH = 3.0
-"""Sum of weights at which a capability is asked for: one decisive term, or a strong one with support."""
+ENOUGH = 2.5
+"""Sum of weights at which the best capability is asked for: one decisive term, or a strong one with support."""
+ENOUGH_MORE = 3.0
+"""The same for each further capability: what is left of the text must carry a wish of its own."""
 WEAK_CAP = 1.5
 """Terms of weight 1 together add at most this: casual words never decide."""
 LIKENESS = 3.0
 """What covering an example request fully adds; it starts to add where `LIKENESS_FROM` of it is covered."""
 LIKENESS_FROM = 0.4
+AFFINITY, AFFINITY_CAP = 0.8, 2.0
+"""What one word adds that only this capability's vocabulary has, and what all of them may add."""
 MENDED = 0.8
 """What a term counts whose word was mended."""
+TOGETHER = 30
+"""The parts of one term stand within this many words of each other, else they speak of different things."""
 WINDOW = 120
 """Tokens judged together; a longer text is judged window by window."""
 MOST_MATCHES = 6
@@ -30,7 +37,8 @@ MOST_MATCHES = 6
 
 @dataclass
 class Evidence:
-    """What speaks for a capability in one window: the sum, the words that made it, and where they stand."""
+    """What speaks for a capability in one window: the sum, the words that made it, and where they stand; `strong` are
+    the places of words that do more than support."""
 
     capability: str
     total: float = 0.0
@@ -38,6 +46,7 @@ class Evidence:
     kinds: list[str] = field(default_factory=list)
     lures: list[str] = field(default_factory=list)
     places: set[int] = field(default_factory=set)
+    strong: set[int] = field(default_factory=set)
 
     @property
     def first(self) -> int:
@@ -91,24 +100,28 @@ class Window:
             if places is None:
                 return set()
             found.update(places)
-        return found
+        return found if max(found) - min(found) <= TOGETHER else set()
 
 
 def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capability]) -> Routing:
     """The capabilities that `text` with attachments of `kinds` asks for."""
     lexicon = profiles(capabilities.values())
     windows = [Window(placed, lexicon) for placed in _cut(tokens(text))]
+    away = max(judge(lexicon.elsewhere, window, set(), (), lexicon).total for window in windows)
     taken: set[int] = set()
     matched: list[Evidence] = []
     left = list(lexicon.profiles)
     while True:
         judged = [max((judge(profile, window, taken, kinds, lexicon) for window in windows),
                       key=lambda e: (e.total, len(e.lures))) for profile in left]
+        for evidence in judged:
+            evidence.total = max(0.0, evidence.total - away)
         judged.sort(key=lambda e: (-e.total, e.capability))
-        if not judged or judged[0].total < ENOUGH or not judged[0].words or len(matched) == MOST_MATCHES:
+        enough = ENOUGH_MORE if matched else ENOUGH
+        if not judged or judged[0].total < enough or not judged[0].words or len(matched) == MOST_MATCHES:
             return Routing(tuple(matched), tuple(e for e in judged if e.total > 0 or e.lures))
         matched.append(judged[0])
-        taken |= judged[0].places
+        taken |= judged[0].strong
         left = [p for p in left if p.id != judged[0].capability]
 
 
@@ -131,10 +144,13 @@ def judge(profile: Profile, window: Window, taken: set[int], kinds: Collection[s
         if term.weight <= 1:
             worth = min(worth, WEAK_CAP - weak)
             weak += worth
+        else:
+            here.strong |= places
         here.total += worth
         here.words.append(term.text)
         here.places |= places
     here.total += _likeness(profile, window, free, lexicon)
+    here.total += _affinity(profile, window, free - here.places, lexicon)
     here.kinds = [kind for kind in profile.reads if kind in kinds]
     here.total += max((_worth_of_kind(lexicon.readers[kind]) for kind in here.kinds), default=0.0)
     return here
@@ -153,6 +169,12 @@ def _likeness(profile: Profile, window: Window, free: set[int], lexicon: Lexicon
             covered = sum(lexicon.rarity[s] for s in shared) / sum(lexicon.rarity[s] for s in phrase)
             best = max(best, LIKENESS * (covered - LIKENESS_FROM) / (1 - LIKENESS_FROM))
     return best
+
+
+def _affinity(profile: Profile, window: Window, free: set[int], lexicon: Lexicon) -> float:
+    """Partial credit: unclaimed words of the capability's vocabulary, each shared with others that use it."""
+    words = {window.stems[place] for place in free} & profile.words
+    return min(AFFINITY_CAP, sum(sorted(AFFINITY / lexicon.users[word] for word in words)))
 
 
 def _cut(read: list[Token]) -> list[list[tuple[int, Token]]]:

@@ -1,0 +1,153 @@
+"""How well requests are routed, measured on requests that somebody else wrote.
+
+    python -m enlist.orchestrator.planning.measure REQUESTS.yaml [--json]
+
+The file lists requests: `id`, `text`, `attach` (artifact kinds), `capabilities` (what is asked for; none: decline).
+They fall into two halves by the SHA-256 of their id: even is the tuning half, whose misroutes are shown; odd is the
+untouched half, which is only ever scored as a whole.
+
+Figures: `top1`: of requests in scope, those whose best match is among what is asked for. `decline_recall`: of requests
+out of scope, those declined. `decline_precision`: of declined requests, those out of scope. `multi_f1`: mean over
+requests for several capabilities of the F1 of the matched set. `exact`: of all requests, those whose set is exactly
+right. Shares come with their Wilson 95 % interval.
+"""
+
+import argparse
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from enlist.orchestrator.capabilities import Capability, load_capabilities
+from enlist.orchestrator.planning.route import route
+from enlist.orchestrator.request import Strict
+from enlist.tools.runtime.errors import EnlistError
+
+HALVES = ("tuning", "untouched")
+
+
+class Example(Strict):
+    """A request with what it asks for; `note` says why it was written."""
+
+    id: str
+    text: str
+    attach: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Share(Strict):
+    """A part of a whole, and the Wilson 95 % interval of its rate; both ends None for a mean that is no count."""
+
+    value: float
+    count: int
+    low: float | None = None
+    high: float | None = None
+
+
+class Outcome(Strict):
+    """An example and the capabilities that it was routed to, best first."""
+
+    example: Example
+    matched: tuple[str, ...]
+
+
+def load_examples(path: Path) -> list[Example]:
+    """The examples of a YAML file; `bad_input` names the first entry that is malformed."""
+    try:
+        return TypeAdapter(list[Example]).validate_python(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, yaml.YAMLError, ValidationError) as error:
+        raise EnlistError("bad_input", "the requests cannot be read", given=str(path),
+                          allowed="a YAML list of requests", fix=str(error)) from error
+
+
+def half(example: Example) -> str:
+    """`tuning` or `untouched`, by the parity of the SHA-256 of the id."""
+    return HALVES[hashlib.sha256(example.id.encode()).digest()[-1] % 2]
+
+
+def outcomes(examples: Sequence[Example], capabilities: Mapping[str, Capability]) -> list[Outcome]:
+    """Each example routed."""
+    return [Outcome(example=e, matched=tuple(m.capability for m in route(e.text, e.attach, capabilities).matched))
+            for e in examples]
+
+
+def figures(routed: Sequence[Outcome]) -> dict[str, Share]:
+    """The figures of the module's docstring."""
+    inside = [o for o in routed if o.example.capabilities]
+    outside = [o for o in routed if not o.example.capabilities]
+    declined = [o for o in routed if not o.matched]
+    several = [o for o in inside if len(o.example.capabilities) > 1]
+    return {
+        "top1": _share([o.matched[:1] != () and o.matched[0] in o.example.capabilities for o in inside]),
+        "decline_recall": _share([not o.matched for o in outside]),
+        "decline_precision": _share([not o.example.capabilities for o in declined]),
+        "multi_f1": Share(value=sum(_f1(o) for o in several) / max(1, len(several)), count=len(several)),
+        "exact": _share([set(o.matched) == set(o.example.capabilities) for o in routed]),
+    }
+
+
+def _f1(outcome: Outcome) -> float:
+    asked, matched = set(outcome.example.capabilities), set(outcome.matched)
+    return 2 * len(asked & matched) / (len(asked) + len(matched))
+
+
+def _share(hits: Sequence[bool]) -> Share:
+    """A rate with its Wilson score interval (Wilson 1927), z = 1.96."""
+    n = len(hits)
+    if n == 0:
+        return Share(value=0.0, count=0)
+    rate, z = sum(hits) / n, 1.96
+    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return Share(value=rate, count=n, low=max(0.0, middle - reach), high=min(1.0, middle + reach))
+
+
+def confusion(routed: Sequence[Outcome]) -> list[tuple[str, str, int]]:
+    """(asked for, routed to, how often) for all requests that were not routed exactly."""
+    wrong = [o for o in routed if set(o.matched) != set(o.example.capabilities)]
+    pairs = Counter((_name(o.example.capabilities), _name(o.matched)) for o in wrong)
+    return [(asked, matched, n) for (asked, matched), n in sorted(pairs.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _name(capabilities: Sequence[str]) -> str:
+    return " + ".join(sorted(capabilities)) or "decline"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the figures of both halves, and the confusion table of the tuning half."""
+    parser = argparse.ArgumentParser(prog="python -m enlist.orchestrator.planning.measure",
+                                     description="Measure routing on a file of requests.")
+    parser.add_argument("requests", type=Path)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    routed = outcomes(load_examples(given.requests), load_capabilities())
+    by_half = {name: [o for o in routed if half(o.example) == name] for name in HALVES}
+    table = confusion(by_half["tuning"])
+    if given.json:
+        print(json.dumps({"figures": {name: {k: v.model_dump() for k, v in figures(part).items()}
+                                      for name, part in by_half.items()}, "confusion_of_tuning": table}, indent=2))
+        return
+    print(f"{'figure':<18}" + "".join(f"{name:>32}" for name in HALVES))
+    for figure in figures(routed):
+        print(f"{figure:<18}" + "".join(f"{_cell(figures(by_half[name])[figure]):>32}" for name in HALVES))
+    print("\nconfusion of the tuning half: asked for -> routed to")
+    for asked, matched, n in table:
+        print(f"{n:>4}  {asked} -> {matched}")
+
+
+def _cell(share: Share) -> str:
+    interval = "" if share.low is None else f" [{share.low:.2f}, {share.high:.2f}]"
+    return f"{share.value:.3f}{interval} n={share.count}"
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except EnlistError as error:
+        raise SystemExit(f"{error.sentence()}") from error

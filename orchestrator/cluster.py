@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from enlist.orchestrator import reaper
 from enlist.tools.runtime.errors import EnlistError
 
 PROTOCOL = 1  # of Assignment, Call and the journal; nodes with another number are refused
@@ -61,6 +62,7 @@ class Connection:
     def __init__(self, home: Path, address: str, auth_mode: str) -> None:
         self.address = address
         prepare_environment(home, auth_mode)
+        self._reaper = None if address else reaper.start()
         self._done, self._close = threading.Event(), threading.Event()
         self._error: EnlistError | None = None
         self._thread = threading.Thread(target=self._serve, name="ray-connection", daemon=True)
@@ -83,6 +85,8 @@ class Connection:
         """End the connection, and the local Ray with it."""
         self._close.set()
         self._thread.join(30.0)
+        if self._reaper is not None:
+            self._reaper.communicate()  # it sees the pipe close and ends what is left
 
     def many_nodes(self) -> bool:
         """Whether the cluster has nodes beside the driver's."""
@@ -114,6 +118,7 @@ class Connection:
 
         common: dict[str, Any] = {"namespace": "enlist", "log_to_driver": False, "logging_level": logging.ERROR,
                                   "configure_logging": False}
+        logging.getLogger("ray").setLevel(logging.CRITICAL)  # this is no main thread, which Ray remarks upon
         if self.address:
             ray.init(address=self.address, **common)
             self._shake_hands()

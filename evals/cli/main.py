@@ -1,0 +1,108 @@
+"""Entry of the `enlist` program: runs one command, prints its answer or its fault, and returns the exit status.
+
+Exit status: 0 done, 1 failed, partial or a verdict, 2 bad usage or unreadable input, 3 budget spent, 4 undecided, 130
+interrupted. With `--json` standard output holds exactly one JSON document, faults included. ENLIST_DEBUG=1 shows the
+traceback of a fault.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from enlist.evals.cli.answer import Answer
+from enlist.evals.cli.commands import COMMANDS, Commands, load_command
+from enlist.evals.cli.terminal import Mode, Terminal
+from enlist.tools.runtime.errors import EnlistError
+
+# typer exports its usage errors only by this subclass; newer versions carry their own copy of click.
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+INTERRUPTED = 130
+
+app = typer.Typer(name="enlist", cls=Commands, add_completion=False, rich_markup_mode=None,
+                  context_settings={"help_option_names": ["-h", "--help"]},
+                  epilog="\b\nExample:\n  enlist run \"how far is this model from the limit of an H100?\" "
+                         "--attach model.py\n  enlist doctor")
+
+
+@app.callback(invoke_without_command=True)
+def _root(ctx: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and exit.")
+          ) -> None:
+    """Plan the roles a job needs, enlist the best specialist agents, and report with checked evidence."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"enlist {installed('enlist')}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program on `arguments` (those of the process where None) and return its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    with Terminal(mode_of(given)) as terminal:
+        try:
+            code = _run(given, terminal)
+            terminal.flush()
+            return code
+        except BrokenPipeError:
+            terminal.abandon()
+            return 0
+
+
+def mode_of(arguments: Sequence[str]) -> Mode:
+    """How a command line wants its answer. A plug-in's command keeps standard output to itself."""
+    words = list(arguments[:arguments.index("--")] if "--" in arguments else arguments)
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command is None or command in COMMANDS:
+        for mode in ("jsonl", "json"):
+            if f"--{mode}" in words:
+                return mode
+    return "human"
+
+
+def _run(arguments: list[str], terminal: Terminal) -> int:
+    try:
+        answer = load_command(app)(args=arguments, prog_name="enlist", standalone_mode=False, obj=terminal)
+    except EnlistError as error:
+        return _fault(terminal, error)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fault(terminal, EnlistError("cancelled", "interrupted"))
+    except USAGE_ERROR as error:
+        return _fault(terminal, _usage(error))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return _fault(terminal, EnlistError(
+            "internal", f"a defect of Enlist: {type(error).__name__}: {error}", details=traceback.format_exc(),
+            fix="run again with ENLIST_DEBUG=1 and report what it shows"))
+    if isinstance(answer, Answer):
+        terminal.answer(answer)
+        return answer.code
+    if answer == INTERRUPTED:
+        return _fault(terminal, EnlistError("cancelled", "interrupted"))
+    return answer if isinstance(answer, int) else 0
+
+
+def _fault(terminal: Terminal, error: EnlistError) -> int:
+    if os.environ.get("ENLIST_DEBUG"):
+        traceback.print_exc()
+        if error.details:
+            print(error.details, file=sys.stderr)
+    terminal.fault(error)
+    return error.exit_code
+
+
+def _usage(error: Exception) -> EnlistError:
+    """A fault of the command line itself as one of ours."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "enlist"
+    said = error.format_message() if hasattr(error, "format_message") else str(error)
+    return EnlistError("bad_input", said, given=" ".join(sys.argv[1:])[:200] or None, fix=f"see `{path} --help`")

@@ -1,0 +1,36 @@
+"""What commands have in common: the configuration in force, the store behind it, and text as it was typed."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from enlist.tools.runtime.config import Config, read
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.protocol import Memory
+
+
+def settings(**flags: Any) -> Config:
+    """The configuration with these flags; `bad_input` also for a budget that is no time."""
+    config = read(flags)
+    seconds = config["budget_seconds"]
+    if seconds < 0 or not math.isfinite(seconds):
+        raise EnlistError("bad_input", "the time budget is no time", given=f"{seconds:g} s",
+                          allowed="seconds above 0, or 0 for no limit", fix="correct --budget-seconds")
+    return config
+
+
+@contextmanager
+def store(config: Config) -> Iterator[Memory]:
+    """The store that the configuration names, closed at the end."""
+    memory = open_memory(config.locator())
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def readable(text: str) -> str:
+    """An argument of the process as Unicode: bytes that were not UTF-8 become U+FFFD."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,67 @@
+"""`enlist team`: the plan and the team for a request, without running it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from enlist.evals.cli.answer import Answer, Json
+from enlist.evals.cli.run import Attach, Seed
+
+if TYPE_CHECKING:
+    from enlist.evals.cli.terminal import Terminal
+    from enlist.orchestrator.plan import Planning
+    from enlist.orchestrator.team import Team
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog="\b\nExample:\n  enlist team \"how far is this model from the limit?\" --attach model.py")
+def team(
+    ctx: typer.Context,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The request in plain language.")],
+    attach: Attach = None,
+    pool: Annotated[Path | None, typer.Option("--pool", metavar="PATH",
+                                              help="A YAML or JSON list of agent cards to enlist from.")] = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> Answer:
+    """Show the plan and the team for a request, without running it."""
+    from enlist.agents.pool import read_cards
+    from enlist.evals.cli.settings import readable, settings
+    from enlist.orchestrator.run import team_only
+
+    with ctx.obj.working("planning and searching for a team"):
+        planning, found = team_only(settings(seed=seed), readable(text), attach or (),
+                                    read_cards(pool) if pool else None)
+    document = document_of(planning, found)
+    return Answer(document, lambda terminal: _show(document, terminal))
+
+
+def document_of(planning: "Planning", found: "Team | None") -> dict[str, Any]:
+    """The command's JSON: the planning with the team's members and how the search went."""
+    chosen = found.model_dump(mode="json") if found else {}
+    return {**planning.model_dump(mode="json"), "team": chosen.get("members", []),
+            **{key: chosen.get(key) for key in ("utility", "upper_bound", "search")}}
+
+
+def _show(document: dict[str, Any], terminal: "Terminal") -> None:
+    if document["plan"] is None:
+        terminal.line("Nothing installed here answers this request.", "bold")
+    else:
+        for member in document["team"]:
+            terminal.line(f"{member['role']}: {member['agent']}", "bold")
+            if member["runner_up"] is not None:
+                terminal.line(f"    ahead of {member['runner_up']} by {member['margin']:.4f}")
+        search, bound = document["search"], document["upper_bound"]
+        terminal.line(f"Utility {document['utility']:.4f}; no team exceeds {bound['value']:.4f} ({bound['name']}).")
+        terminal.line(f"Searched {search['iterations']} iterations, stopped by {search['stopped_by']}.")
+        edges = [f"{e['from']} -> {e['to']} ({e['artifact']})" for e in document["plan"]["edges"]]
+        if edges:
+            terminal.paragraph("Hand-overs: " + ", ".join(edges))
+    for missing in document["missing"]:
+        terminal.paragraph(f"Missing {missing['capability']}: {missing['reason']}")
+    if document["plan"] is None or document["missing"]:
+        terminal.table(("nearest", "status", "score", "why"), [
+            (n["capability"], n["status"].replace("_", " "), f"{n['score']:.2f}", n["reason"])
+            for n in document["nearest"]])

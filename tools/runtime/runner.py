@@ -6,6 +6,7 @@ the caller dies. What comes back is JSON against the tool's declared output; art
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -129,7 +130,10 @@ def _run_child(tool: Tool, declared_as: str, given: ToolModel, shelf: Shelf, wor
         said = _relay(work / child.PROGRESS, said, progress)
         return cancelled()
 
-    ended = box.run(python_job("enlist.tools.runtime.child", work=work, limits=limits), watch)
+    plugins = [Path(p).absolute() for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and Path(p).is_dir()]
+    job = python_job(work, module="enlist.tools.runtime.child", limits=limits, read_only=plugins,
+                     environment={"PYTHONPATH": os.pathsep.join(map(str, plugins))} if plugins else None)
+    ended = box.run(job, watch)
     _relay(work / child.PROGRESS, said, progress)
     tail = (ended.stderr or ended.stdout).decode("utf-8", "replace")[-OUTPUT_TAIL:]
     if ended.ending == "timeout":

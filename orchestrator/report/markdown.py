@@ -59,7 +59,7 @@ def _section(section: Section, marks: dict[str, str]) -> Iterator[str]:
     if section.notes:
         yield ""
     if section.next:
-        yield from ["What would tell more:", "", f"    {section.next}", ""]
+        yield from ["What would tell more:", "", *(f"    {line}" for line in section.next.split("\n")), ""]
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Section
+from enlist.tools.runtime.tool import input_hash
 from enlist.tools.solar.bounds import Bounds
 from enlist.tools.solar.section import section
 from enlist.tools.solar.tool import BoundsInput
@@ -24,9 +25,11 @@ def sections(calls: Sequence[tuple[BoundsInput, Bounds, Sequence[Finding]]], req
         one = section(output, findings)
         source = given.graph.name.removesuffix(".graph.json") + ".py"
         title = one.title + (f", priced in {output.repriced_as}" if output.repriced_as else "")
+        tables = f"Tables and figure: solar-bounds on input {input_hash(given)[:8]}, /devices/*/terms of its output."
         unmeasured = all(d.headroom.measured_s is None for d in output.devices)
         made.append(one.model_copy(update={
-            "title": title, "next": measuring(source, output) if unmeasured else one.next}))
+            "title": title, "notes": (*one.notes, tables),
+            "next": measuring(source, output) if unmeasured else one.next}))
     return made
 
 

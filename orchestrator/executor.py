@@ -129,11 +129,9 @@ class Executor:
             self._refresh(state)
             failures = state.failures_of(role)
         last = failures[-1]
-        if last.error.kind == "control":
-            return  # stopped: `_obey` ends the loop
-        same_agent = [f for f in failures if f.agent == last.agent and f.error.kind == "transient"]
-        if last.error.kind == "transient" and len(same_agent) < TRANSIENT_TRIES:
-            return  # ready again
+        passing = [f for f in failures if f.agent == last.agent and f.error.kind in ("transient", "control")]
+        if last.error.kind in ("transient", "control") and len(passing) < TRANSIENT_TRIES:
+            return  # ready again; after a stop `_obey` ends the loop first
         replaced = sum(r["role"] == role for r in state.reenlisted)
         if replaced >= MOST_REENLISTMENTS.get(last.error.kind, 0):
             self._give_up(state, role, last.error)

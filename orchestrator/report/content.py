@@ -50,6 +50,7 @@ class Unfinished(Strict):
     role: str
     code: str
     message: str
+    given: str | None = None
     fix: str | None = None
 
 
@@ -82,7 +83,7 @@ def assemble(memory: Memory, state: RunState) -> Content:
                       attachments=tuple(Attached(ref=a.ref, kinds=a.kinds, note=a.note) for a in request.attachments)),
         plan=planning.plan, missing=planning.missing, nearest=planning.nearest, team=_team_in_force(state),
         sections=sections, claims=claims_of(memory, state.run),
-        unfinished=tuple(Unfinished(role=role, code=e.code, message=e.message, fix=e.fix)
+        unfinished=tuple(Unfinished(role=role, code=e.code, message=e.message, given=e.given, fix=e.fix)
                          for role, e in sorted(state.given_up.items())),
         notes=tuple(f"{role}: {note}" for role, data in sorted(drafts.items()) for note in data.get("notes", ())),
         pins=state.pins)

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from enlist.orchestrator.report.content import Content
-from enlist.orchestrator.report.wording import about_lines, describe_evidence, headline, number, shorten
+from enlist.orchestrator.report.wording import about_lines, describe_evidence, give_up, headline, number, shorten
 from enlist.tools.runtime.section import Section, Sentence, Table
 
 STYLE = """
@@ -36,9 +36,7 @@ def _body(content: Content, status: str, about: dict[str, Any]) -> Iterator[str]
     if content.missing or content.unfinished or content.plan is None:
         yield "<h2>What is missing</h2><ul>"
         yield from (f"<li>{escape(m.capability)}: {escape(m.reason)}</li>" for m in content.missing)
-        for role in content.unfinished:
-            fix = f" To fix: {escape(role.fix)}." if role.fix else ""
-            yield f"<li>{escape(role.role)} gave up ({escape(role.code)}): {escape(role.message)}{fix}</li>"
+        yield from (f"<li>{escape(give_up(role))}</li>" for role in content.unfinished)
         if content.plan is None:
             yield from (f"<li>nearest: {escape(n.capability)} ({n.status}, {n.score:.2f}): {escape(n.reason)}</li>"
                         for n in content.nearest)

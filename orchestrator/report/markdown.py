@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from enlist.orchestrator.report.content import Claim, Content
-from enlist.orchestrator.report.wording import about_lines, describe_evidence, headline, number, shorten
+from enlist.orchestrator.report.wording import about_lines, describe_evidence, give_up, headline, number, shorten
 from enlist.tools.runtime.section import Section, Sentence, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
@@ -76,8 +76,7 @@ def _gaps(content: Content) -> Iterator[str]:
     for missing in content.missing:
         yield f"- {escape(missing.capability)}: {escape(missing.reason)}"
     for role in content.unfinished:
-        yield f"- {escape(role.role)} gave up ({role.code}): {escape(role.message)}" + (
-            f" To fix: {escape(role.fix)}." if role.fix else "")
+        yield f"- {escape(give_up(role))}"
     if content.plan is None:
         for near in content.nearest:
             yield f"- nearest: {escape(near.capability)} ({near.status}, {near.score:.2f}): {escape(near.reason)}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from enlist.orchestrator.report.content import Content
+from enlist.orchestrator.report.content import Content, Unfinished
 from enlist.tools.runtime.findings import ArtifactEvidence, Evidence, RequestEvidence
 
 HEADLINES = {
@@ -22,6 +22,12 @@ def headline(content: Content, status: str) -> str:
         line += (f" {len(content.claims)} claims: {len(content.claims) - refuted - unchecked} confirmed, "
                  f"{refuted} refuted, {unchecked} not checked.")
     return line
+
+
+def give_up(role: Unfinished) -> str:
+    """Why a role gave up, and what to do."""
+    return (f"{role.role} gave up ({role.code}): {role.message}" + (f"; given: {role.given}" if role.given else "")
+            + (f". To fix: {role.fix}" if role.fix else "") + ".")
 
 
 def number(value: float | int) -> str:

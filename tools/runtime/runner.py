@@ -161,7 +161,7 @@ def _accept(tool: Tool, files: dict[str, Path], shelf: Shelf) -> ToolModel:
         if not isinstance(document, dict):
             raise ValueError("not an object")
         if "error" in document:
-            raise EnlistError.from_dict(document["error"])
+            raise _own_fault(tool, EnlistError.from_dict(document["error"]))
         data = document["output"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise EnlistError("invalid_output", f"tool {tool.name}: its result file is not what it must be: "
@@ -176,6 +176,13 @@ def _accept(tool: Tool, files: dict[str, Path], shelf: Shelf) -> ToolModel:
             raise EnlistError("invalid_output", f"tool {tool.name}: artifact {ref.name!r} is not what its hash says")
         shelf.put_bytes(content, media_type=ref.media_type, name=ref.name)
     return output
+
+
+def _own_fault(tool: Tool, told: EnlistError) -> EnlistError:
+    """The fault that a child tells, if a tool may end with it; a child has no say on the run, its limits or workers."""
+    if told.code in {*tool.errors, "bad_input", "tool_failed", "internal"}:
+        return told
+    return EnlistError("tool_failed", f"tool {tool.name}: {told.message}", details=told.details)
 
 
 def _relay(path: Path, said: int, progress: Progress) -> int:

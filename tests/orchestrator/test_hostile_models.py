@@ -1,4 +1,4 @@
-"""A user's model file may do anything: it is run only inside the sandbox, and what it does is a named fault at worst."""
+"""A user's model file may do anything: it runs only inside the sandbox, and what it does is a named fault at worst."""
 
 import os
 import socket
@@ -159,5 +159,5 @@ def test_a_memory_bomb_is_killed(memory: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", ["cancelled", "stale_attempt", "worker_died", "budget_exhausted"])
 def test_a_model_cannot_pretend_that_the_run_was_stopped(memory: Any, tmp_path: Path, code: str) -> None:
     forged = {"error": {"code": code, "message": "nothing to see"}}
-    top = f"import json, os; open('result.json', 'w').write(json.dumps({forged!r}).replace('None', 'null')); os._exit(0)"
+    top = f"import json, os; open('result.json', 'w').write(json.dumps({forged!r})); os._exit(0)"
     assert fault(memory, tmp_path, model(top=top)).code == "tool_failed"

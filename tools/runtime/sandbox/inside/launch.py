@@ -17,7 +17,6 @@ from libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, prctl
 from view import reveal
 
 _OPEN_FILES = 1024
-_NICENESS = 5  # the watch must get its turn while a fork bomb wants every core
 
 
 def read_spec(handle: int) -> dict[str, Any]:
@@ -69,7 +68,6 @@ def confine(spec: dict[str, Any]) -> None:
                 signal.signal(number, signal.SIG_DFL)  # Python ignores SIGPIPE and SIGXFSZ, and exec keeps that
             except (OSError, ValueError):
                 continue  # numbers that the C library keeps for itself
-    os.nice(_NICENESS)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, spec["disk_bytes"])
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)

@@ -15,22 +15,11 @@ from pathlib import Path
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.sandbox.contract import LEVELS, Job, Level, LevelReport, Limits, Sandbox
+from enlist.tools.runtime.sandbox.openings import not_held
 from enlist.tools.runtime.sandbox.running import LevelSandbox
 from enlist.tools.runtime.sandbox.system import PYTHON, PYTHON_HOME
 
 FORCE_VARIABLE = "ENLIST_SANDBOX"
-READING = "reading files of other folders that the job's user may read"
-WRITING = "writing outside the work folder where the job's user may (/tmp, /dev/shm)"
-NETWORK = "network"
-SOCKETS = "unix sockets"
-SIGNALS = "signals to processes of the same user, this one among them"
-ENVIRONMENTS = "reading the environment of processes of the same user (API keys)"
-OTHER_PROCESSES = "seeing names and command lines of other processes"
-NAMES = "whether a path exists, and its size and times"
-METADATA = "changing mode or times of files that the same user owns"
-SCHEDULING = "priority and processor affinity of processes of the same user"
-KERNEL = "faults of the kernel"
-PROCESSOR_TIME = "processor time: a job may use every core until its deadline"
 
 _FIX: dict[Level, str] = {
     "full": "apt-get install bubblewrap; in a container also allow namespaces (docker run --security-opt "
@@ -116,10 +105,10 @@ def _tried(level: Level, user: int) -> LevelReport:
     except EnlistError as error:
         return LevelReport(level, False, error.message, error.fix if error.code == "not_found" and error.fix
                            else _FIX[level])
-    held_not = [name for name in _PROMISED[level] if seen[name]]
-    if held_not:
-        return LevelReport(level, False, f"tried, and it did not hold: {', '.join(held_not)}", _FIX[level])
-    return LevelReport(level, True, "tried: it held what it promises", "", _not_held(level, user == 0, seen["signals"]))
+    lost = [name for name in _PROMISED[level] if seen[name]]
+    if lost:
+        return LevelReport(level, False, f"tried, and it did not hold: {', '.join(lost)}", _FIX[level])
+    return LevelReport(level, True, "tried: it held what it promises", "", not_held(level, user == 0, seen["signals"]))
 
 
 def _probe(level: Level) -> dict[str, bool]:
@@ -142,14 +131,3 @@ def _probe(level: Level) -> dict[str, bool]:
         except (OSError, ValueError) as error:
             raise EnlistError("sandbox_unavailable", f"the probe of level {level} did not finish: {result.ending} "
                               f"{result.code} {result.stderr.decode(errors='replace')[-300:]}") from error
-
-
-def _not_held(level: Level, as_root: bool, signals: bool) -> tuple[str, ...]:
-    """What the level leaves open. Started as root, a job has a user of its own, who owns nothing else."""
-    if level == "full":
-        return (PROCESSOR_TIME, KERNEL)
-    if level == "landlock":
-        of_user = () if as_root else (*((SIGNALS,) if signals else ()), METADATA, SCHEDULING)
-        return (*of_user, NAMES, OTHER_PROCESSES, PROCESSOR_TIME, KERNEL)
-    of_user = () if as_root else (SIGNALS, ENVIRONMENTS, METADATA, SCHEDULING)
-    return (READING, WRITING, NETWORK, SOCKETS, *of_user, NAMES, OTHER_PROCESSES, PROCESSOR_TIME, KERNEL)

@@ -142,6 +142,6 @@ def _nearest(matched: Sequence[Evidence], near: Sequence[Evidence], installed: C
             return "out_of_scope"
         return "installed" if e.capability in installed else "not_installed"
 
-    chosen = [*matched, *sorted(near, key=lambda e: (-e.total, -len(e.lures), e.capability))[
-        :max(0, MOST_NEAREST - len(matched))]]
+    others = sorted(near, key=lambda e: (status(e) != "out_of_scope", -e.total, e.capability))
+    chosen = [*matched, *others[:max(0, MOST_NEAREST - len(matched))]]
     return tuple(Nearest(capability=e.capability, status=status(e), score=e.score, reason=e.reason) for e in chosen)

@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterator
 
 _FORM = r"(?:[ -]?(?:PCIe|SXM\d?|NVL\d*|OAM|HBM3e?|Ti|Super|Ada|Ultra|Max|Pro))*"
+_NVIDIA = (r"(?:Tesla )?(?:P(?:4|40|100)|V100|T4)|A(?:2|10G?|16|30|40|100|800)|H(?:20|100|200|800)|B(?:100|200|300)"
+           r"|L(?:4|20|40S?)|G[BH](?:10|200|300)|A\d000")
 _DEVICE = re.compile(
     r"(?<![\w.:$!])(?:"
-    rf"(?:NVIDIA |Nvidia |nvidia )?(?:GeForce )?(?:RTX|GTX) ?(?:PRO )?A?\d{{3,4}}{_FORM}"
-    rf"|(?:NVIDIA |Nvidia |nvidia )?(?:(?:Tesla )?[PTV](?:4|40|100)"
-    rf"|[AHBL](?:2|4|10|10G|16|20|30|40|40S|100|200|300|800)|G[BH](?:10|200|300)|A\d000){_FORM}(?:-(?:40|80) ?GB)?"
-    r"|(?:AMD )?(?:Instinct )?MI ?\d{3}[AX]?|(?:Intel )?(?:Gaudi) ?\d|TPU ?v\d[ep]?|v\d[ep] TPU"
-    r"|Trainium ?\d?|Inferentia ?\d?|(?:Apple )M[1-5](?: (?:Pro|Max|Ultra))?"
-    r"|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
+    rf"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX) ?(?:PRO )?A?\d{{3,4}}{_FORM}"
+    rf"|(?:NVIDIA )?(?:{_NVIDIA}){_FORM}(?:-(?:40|80) ?GB)?"
+    r"|(?:AMD )?(?:Instinct )?MI ?\d{3}[AX]?|(?:Intel )?Gaudi ?\d|TPU ?v\d[ep]?|v\d[ep] TPU|Trainium ?\d?"
+    r"|Inferentia ?\d?"
+    r"|Apple M[1-5](?: (?:Pro|Max|Ultra))?|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+"
+    r"|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
     r")(?![\w:!]|\.\d)", re.I)
 _SHEET = re.compile(r"\b(?:cell|formula|excel|(?:spread|work)?sheet|workbook|column|xlsx|zelle|formel|celda)s?\b", re.I)
 _GPU_BEFORE = re.compile(r"\b(?:gpus?|nvidia|tesla)\s*$|\bon (?:an?|the|one|our|my|\d+x?) $", re.I)

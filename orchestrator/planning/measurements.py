@@ -23,12 +23,13 @@ _TIME_UNITS = {
     "hours": 3600.0,
 }
 _SAMPLES = r"samples?|images?|frames?|sequences?|sequenzen|examples?|requests?|img|imgs"
-_UNITS = "|".join(sorted(_TIME_UNITS, key=len, reverse=True))
+_LONG_UNITS = "|".join(sorted((u for u in _TIME_UNITS if len(u) > 2), key=len, reverse=True))
+_SHORT_UNITS = "|".join(sorted((u for u in _TIME_UNITS if len(u) <= 2), key=len, reverse=True))  # "12 MS" is no time
 _QUANTITY = re.compile(
-    rf"(?P<number>{_NUMBER})(?P<kilo>[kKM])?[ \u00a0\u202f]?(?:"
+    rf"(?P<number>{_NUMBER})(?P<kilo>(?-i:[kKM]))?[ \u00a0\u202f]?(?:"
     rf"(?P<tokens>(?:tokens?|toks?) ?(?:/ ?s(?:ec(?:ond)?)?|per second|a second|pro sekunde)\b|tps\b)"
     rf"|(?P<samples>(?:{_SAMPLES}) ?(?:/ ?s(?:ec(?:ond)?)?|per second|a second|pro sekunde)\b)"
-    rf"|(?P<time>{_UNITS})(?![\w²]|\^|-?(?:long|timeout|window|interval|deadline|budget|target|limit|sla))"
+    rf"|(?P<time>{_LONG_UNITS}|(?-i:{_SHORT_UNITS}))(?![\w²]|\^|-?(?:long|timeout|window|interval|deadline|budget|target|limit|sla))"
     rf"(?P<per> ?(?:/|per|pro|an?|each) ?(?:step|iteration|iter|batch|forward|token|call|image|sample|epoch"
     rf"|schritt|inference)\b)?)", re.I)
 _TARGET = re.compile(
@@ -76,7 +77,7 @@ def _value(match: re.Match[str]) -> float:
 
 def _ranged(text: str, match: re.Match[str]) -> bool:
     """A range is not one number: "9-10 ms", "9 to 10 ms" (but "from 12 ms to 9 ms" are two)."""
-    before = text[max(0, match.start() - 12): match.start()]
+    before = text[max(0, match.start() - 24): match.start()]
     return bool(re.search(r"\d\s?[-–—]\s?$|\d (?:to|bis|or) $|between \d+ and $", before)) or bool(
         match["time"] and match["kilo"])
 

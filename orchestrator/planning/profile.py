@@ -11,8 +11,9 @@ from enlist.orchestrator.planning.lexicon import Vocabulary, stems
 
 _STOP = frozenset(stems(
     "a an the of in on to for from with by at as is are be was were it its this that these those my our your me we i "
-    "you and or not no do does did can could would should will what which who how when where why have has had "
-    "there than into out over under so if but about please need want get make give tell any some all each very more most just"))
+    "you and or not no do does did can could would should will what which who how when where why have has had there "
+    "than into out over under so if but about please need want get make give tell any some all each very more most "
+    "just"))
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,13 @@ def _build(keys: tuple[_Key, ...]) -> Lexicon:
             lures=tuple(sorted((stems(x) for x in capability.looks_like if stems(x)), key=lambda s: (-len(s), s))),
             phrases=tuple(p for p in phrases if p), reads=capability.reads))
     claimed = {t.parts for p in made for t in p.terms if t.weight > 1}
-    other = Profile("elsewhere", tuple(t for t in _terms(elsewhere()) if t.parts not in claimed), (), (), frozenset(), ())
+    unserved = tuple(t for t in _terms(elsewhere()) if t.parts not in claimed)
+    other = Profile(id="elsewhere", terms=unserved, lures=(), phrases=(), words=frozenset(), reads=())
     seen = Counter(w for p in made for w in {w for phrase in p.phrases for w in phrase})
     known = {w for p in (*made, other) for t in p.terms for part in t.parts for w in part} | set(seen) | _STOP
     known |= {w for p in made for lure in p.lures for w in lure}
-    return Lexicon(tuple(made), other, Vocabulary(known), {w: log((1 + len(made)) / n) for w, n in seen.items()},
+    return Lexicon(tuple(made), other, Vocabulary(known),
+                   {w: log((1 + len(made)) / n) for w, n in seen.items()},
                    Counter(w for p in made for w in p.words),
                    Counter(kind for p in made for kind in p.reads))
 

@@ -118,7 +118,8 @@ def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capabili
             evidence.total = max(0.0, evidence.total - away)
         judged.sort(key=lambda e: (-e.total, e.capability))
         enough = ENOUGH_MORE if matched else ENOUGH
-        if not judged or judged[0].total < enough or not judged[0].words or len(matched) == MOST_MATCHES:
+        if not judged or judged[0].total < enough or len(matched) == MOST_MATCHES or not (
+                judged[0].strong if matched else judged[0].words):
             return Routing(tuple(matched), tuple(e for e in judged if e.total > 0 or e.lures))
         matched.append(judged[0])
         taken |= judged[0].strong

@@ -1,0 +1,164 @@
+"""Plans have the shape that the request implies: single, chain, fan-out and fan-in, join; or none, with the reason."""
+
+import random
+
+import pytest
+
+from enlist.orchestrator.plan import Edge, Plan, Role, validate
+from enlist.orchestrator.planning import plan_request, read_request
+from enlist.orchestrator.request import Request
+from enlist.tools.runtime.errors import EnlistError
+
+BOUND = "How far is my model from the speed of light on an H100?"
+CHAIN = "Tell me the roofline lower bound of the run time, then write a faster kernel."
+
+
+def edges(plan):
+    return {(e.source, e.target, e.artifact) for e in plan.edges}
+
+
+def test_one_capability_gets_an_analyst_a_verifier_and_a_writer(capabilities, attach):
+    model = attach("model.py", "python-model")
+    planning = plan_request(Request(text=BOUND, attachments=(model,)), capabilities, capabilities)
+    assert {r.id for r in planning.plan.roles} == {"speed_of_light.analyst", "speed_of_light.verifier", "writer"}
+    assert edges(planning.plan) == {("speed_of_light.analyst", "speed_of_light.verifier", "bounds"),
+                                    ("speed_of_light.analyst", "writer", "bounds"),
+                                    ("speed_of_light.verifier", "writer", "checks")}
+    assert planning.plan.role("speed_of_light.analyst").inputs == (model.ref.sha256,)
+    assert planning.missing == ()
+
+
+def test_what_one_writes_and_the_other_reads_makes_a_chain(capabilities, attach):
+    planning = plan_request(Request(text=CHAIN, attachments=(attach("m.py", "python-model"),)), capabilities,
+                            capabilities)
+    assert ("speed_of_light.analyst", "kernel_optimization.analyst", "bounds") in edges(planning.plan)
+    order = planning.plan.order()
+    assert order.index("speed_of_light.analyst") < order.index("kernel_optimization.analyst")
+
+
+def test_several_models_fan_out_to_one_analyst_each_and_fan_in_to_one_verifier(capabilities, attach):
+    models = [attach(f"m{i}.py", "python-model") for i in range(3)]
+    sibling = attach("layers.py", "python-module", "source-code")
+    plan = plan_request(Request(text=BOUND, attachments=(*models, sibling)), capabilities, capabilities).plan
+    analysts = [r for r in plan.roles if r.duty == "analyst"]
+    assert [r.id for r in analysts] == [f"speed_of_light.analyst.{i}" for i in (1, 2, 3)]
+    assert [r.inputs for r in analysts] == [(m.ref.sha256, sibling.ref.sha256) for m in models]
+    (verifier,) = (r for r in plan.roles if r.duty == "verifier")
+    assert plan.upstream(verifier.id) == tuple(sorted(r.id for r in analysts))
+
+
+def test_more_than_sixteen_targets_are_named_as_missing(capabilities, attach):
+    models = tuple(attach(f"m{i:02}.py", "python-model") for i in range(18))
+    planning = plan_request(Request(text=BOUND, attachments=models), capabilities, capabilities)
+    assert sum(r.duty == "analyst" for r in planning.plan.roles) == 16
+    assert [("m16.py" in m.reason, "m17.py" in m.reason) for m in planning.missing] == [(True, False), (False, True)]
+
+
+def test_a_chain_of_fanned_out_analysts_pairs_them_by_attachment(capabilities, attach):
+    models = tuple(attach(f"m{i}.py", "python-model") for i in range(2))
+    plan = plan_request(Request(text=CHAIN, attachments=models), capabilities, capabilities).plan
+    handed = {(s, t) for s, t, kind in edges(plan) if kind == "bounds" and "kernel" in t}
+    assert handed == {(f"speed_of_light.analyst.{i}", f"kernel_optimization.analyst.{i}") for i in (1, 2)}
+
+
+def test_log_streams_of_one_incident_stay_together(capabilities, attach):
+    logs = tuple(attach(f"{n}.log", "log") for n in "abc")
+    plan = plan_request(Request(text="What caused the outage last night?", attachments=logs), capabilities,
+                        capabilities).plan
+    assert len(plan.role("incident_logs.analyst").inputs) == 3
+
+
+def test_unrelated_wishes_join_at_one_writer(capabilities, attach):
+    text = "Find the root cause of the outage in the log. Also which formula belongs in cell D14 of the spreadsheet?"
+    request = Request(text=text, attachments=(attach("a.log", "log"), attach("b.xlsx", "workbook")))
+    plan = plan_request(request, capabilities, capabilities).plan
+    assert {r.capability for r in plan.roles if r.duty == "analyst"} == {"incident_logs", "formula_suggestion"}
+    assert [r.id for r in plan.roles if r.duty == "writer"] == ["writer"]
+    assert set(plan.upstream("writer")) == {r.id for r in plan.roles} - {"writer"}
+    assert not any("analyst" in s and "analyst" in t for s, t, _ in edges(plan))
+
+
+def test_only_uninstalled_matches_give_no_plan(capabilities, attach):
+    planning = plan_request(Request(text=BOUND, attachments=(attach("m.py", "python-model"),)), capabilities, ())
+    assert planning.plan is None
+    assert [(m.capability, m.reason) for m in planning.missing] == [("speed_of_light", "known, not installed")]
+    assert planning.nearest[0].status == "not_installed"
+
+
+def test_installed_parts_of_a_mixed_request_run_and_the_rest_is_named(capabilities, attach):
+    planning = plan_request(Request(text=CHAIN, attachments=(attach("m.py", "python-model"),)), capabilities,
+                            {"speed_of_light"})
+    assert {r.capability for r in planning.plan.roles if r.capability} == {"speed_of_light"}
+    assert [m.capability for m in planning.missing] == ["kernel_optimization"]
+
+
+def test_what_must_be_attached_is_said(capabilities):
+    planning = plan_request(Request(text=BOUND), capabilities, capabilities)
+    assert planning.plan is None
+    assert planning.missing[0].reason.startswith("needs a python-model")
+    assert planning.missing[0].reason.endswith("attach the file with --attach")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "asdf qwer zxcv", "What is the speed of light in vacuum?",
+                                  "turn on the light and run", "\x00\x00", "🎉🎉🎉", "مرحبا كيف حالك", "a" * 1_000_000])
+def test_nonsense_gets_no_plan_and_nothing_missing(capabilities, text):
+    planning = plan_request(read_request(text), capabilities, capabilities)
+    assert (planning.plan, planning.missing) == (None, ())
+    assert all(0 <= n.score < 0.5 for n in planning.nearest)
+    assert len(planning.nearest) <= 3
+
+
+def test_a_look_alike_is_named_as_out_of_scope(capabilities):
+    planning = plan_request(Request(text="What is the speed of light in vacuum?"), capabilities, capabilities)
+    assert (planning.nearest[0].capability, planning.nearest[0].status) == ("speed_of_light", "out_of_scope")
+
+
+def test_the_wish_at_either_end_of_a_very_long_text_is_found(capabilities, attach):
+    padding = "bla " * 250_000
+    for text in (f"{BOUND}\n{padding}", f"{padding}\n{BOUND}"):
+        request = read_request(text, (attach("m.py", "python-model"),))
+        assert plan_request(request, capabilities, capabilities).plan.role("speed_of_light.analyst")
+
+
+def test_odd_characters_and_one_wrong_letter_do_not_hide_a_wish(capabilities, attach):
+    model = (attach("模型.py", "python-model"),)
+    for text in ("What is the ROOFLINE\x00 of my model\u202e?", "ｗｈａｔ ｉｓ ｔｈｅ ｒｏｏｆｌｉｎｅ",
+                 "whats the rofline of this", "🚀 roofline 🚀"):
+        plan = plan_request(Request(text=text, attachments=model), capabilities, capabilities).plan
+        assert plan.role("speed_of_light.analyst")
+
+
+def test_the_order_of_attachments_changes_nothing(capabilities, attach):
+    files = [attach(f"m{i}.py", "python-model") for i in range(5)] + [attach("x.log", "log")]
+    plans = set()
+    for seed in range(4):
+        random.Random(seed).shuffle(files)
+        request = Request(text=CHAIN, attachments=tuple(files))
+        plans.add(plan_request(request, capabilities, capabilities).model_dump_json())
+    assert len(plans) == 1
+
+
+@pytest.mark.parametrize("damage", ["twice", "unknown", "kind", "circle", "writers", "lost", "unchecked"])
+def test_a_plan_that_does_not_hold_together_is_refused(capabilities, damage):
+    analyst = Role(id="a", capability="speed_of_light", duty="analyst", reads=("bounds",), writes=("bounds",))
+    verifier = Role(id="v", capability="speed_of_light", duty="verifier", reads=("bounds",), writes=("checks",))
+    writer = Role(id="w", capability=None, duty="writer", reads=("bounds", "checks"))
+    a_v = Edge(source="a", target="v", artifact="bounds")
+    v_w = Edge(source="v", target="w", artifact="checks")
+    a_w = Edge(source="a", target="w", artifact="bounds")
+    good = Plan(roles=(analyst, verifier, writer), edges=(a_v, v_w))
+    assert validate(good, capabilities) is good
+    twin = writer.model_copy(update={"id": "w2"})
+    tea = analyst.model_copy(update={"capability": "tea"})
+    bad = {
+        "twice": good.model_copy(update={"roles": (analyst, *good.roles)}),
+        "unknown": good.model_copy(update={"roles": (tea, verifier, writer)}),
+        "kind": good.model_copy(update={"edges": (a_v, v_w, a_w.model_copy(update={"artifact": "tea"}))}),
+        "circle": good.model_copy(update={"edges": (a_v, v_w, Edge(source="a", target="a", artifact="bounds"))}),
+        "writers": good.model_copy(update={"roles": (*good.roles, twin)}),
+        "lost": good.model_copy(update={"edges": (a_v,)}),
+        "unchecked": good.model_copy(update={"edges": (a_w, v_w)}),
+    }[damage]
+    with pytest.raises(EnlistError) as fault:
+        validate(bad, capabilities)
+    assert fault.value.code == "bad_input"

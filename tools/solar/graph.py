@@ -8,7 +8,7 @@ finite and not negative, aliases form no cycle.
 from collections.abc import Mapping
 from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
@@ -101,6 +101,12 @@ class Graph(_Strict):
     tensors: tuple[Tensor, ...]
     nodes: tuple[Node, ...]
     assumed: tuple[str, ...]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Graph":
+        """A changed copy, without what was cached for the old tensors."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("by_id", None)
+        return copied
 
     @cached_property
     def by_id(self) -> dict[str, Tensor]:

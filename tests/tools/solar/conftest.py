@@ -1,9 +1,11 @@
 """Models for the tests of solar: trusted source text, captured in this process."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from enlist.tools.solar.capture import capture
 from enlist.tools.solar.check import Count, count
 from enlist.tools.solar.graph import Graph
@@ -13,7 +15,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 def source(forward: str, inputs: str, init: str = "pass") -> str:
     """A model file: the body of __init__, of forward (over `a, b, c...` for the inputs) and the list of inputs."""
-    names = ", ".join("abcdef"[: inputs.count("torch.")])
+    names = ", ".join("abcdef"[: len(re.findall(r"torch\.(?:rand|zeros)\(", inputs))])
     return (f"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\nclass Model(nn.Module):\n"
             f"    def __init__(self):\n        super().__init__()\n        {init}\n\n"
             f"    def forward(self, {names}):\n        return {forward}\n\n\n"

@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+
 from enlist.tools.solar.bounds import Bounds, bounds
 from enlist.tools.solar.capture import capture
 from enlist.tools.solar.graph import Graph
@@ -114,8 +115,8 @@ CASES = [
 
 def model_text() -> str:
     names = ", ".join(INPUTS)
-    cases = "".join(f"class C_{c.name}(nn.Module):\n    def forward(self, {names}):\n        return {c.expression}\n\n\n"
-                    for c in CASES)
+    cases = "".join(f"class C_{c.name}(nn.Module):\n    def forward(self, {names}):\n"
+                    f"        return {c.expression}\n\n\n" for c in CASES)
     made = ", ".join(f"{c.name!r}: C_{c.name}()" for c in CASES)
     return ("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n" + cases +
             f"class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"

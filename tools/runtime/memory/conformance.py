@@ -10,6 +10,7 @@ Checks with several processes are in `conformance_processes`.
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from enlist.tools.runtime.errors import EnlistError
@@ -144,7 +145,7 @@ def check_a_lease_is_held_until_it_ends(make_memory: MakeMemory) -> None:
     expect(memory.take_lease("a", owner, LONG_S).attempt == 3, "an expired lease can be taken")
     expect(memory.lease("b") is None, "a run without a lease has none")
     for ttl in (0.0, -1.0, float("nan")):
-        expect_fault("bad_input", lambda ttl=ttl: memory.take_lease("c", owner, ttl))
+        expect_fault("bad_input", partial(memory.take_lease, "c", owner, ttl))
 
 
 def check_a_lease_of_another_host_is_not_judged(make_memory: MakeMemory) -> None:
@@ -178,7 +179,7 @@ def check_budgets_reserve_and_settle(make_memory: MakeMemory) -> None:
     expect_fault("budget_exhausted", lambda: memory.reserve("a", 0, "usd", "last", 1e-3))
     memory.reserve("a", 0, "tokens", "unlimited", 1e9)
     for amount in (-1.0, float("nan"), float("inf")):
-        expect_fault("bad_input", lambda amount=amount: memory.reserve("a", 0, "usd", "odd", amount))
+        expect_fault("bad_input", partial(memory.reserve, "a", 0, "usd", "odd", amount))
 
 
 def check_parallel_reservations_never_overspend(make_memory: MakeMemory) -> None:

@@ -64,7 +64,8 @@ class RoleStore(BaseStore):
         if isinstance(op, SearchOp):
             return self._search(op)
         if isinstance(op, PutOp):
-            return self._put(op)
+            self._put(op)
+            return None
         return self._namespaces(op)
 
     def _check_reach(self, namespace: tuple[str, ...]) -> None:

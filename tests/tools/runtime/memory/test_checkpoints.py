@@ -140,12 +140,12 @@ def test_runs_do_not_see_each_others_threads(memory: Memory, saver: MemorySaver)
 def test_errors_are_replaced_and_other_writes_are_kept(saver: MemorySaver) -> None:
     checkpoint = empty_checkpoint()
     place = saver.put({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, checkpoint, {"step": 0}, {})
-    for value in ("first", "second", "first"):
+    for value in ("first", "second"):
         saver.put_writes(place, [("channel", value), (ERROR, value), (INTERRUPT, value + "!")], "task")
     found = saver.get_tuple(place)
     assert found is not None
     assert sorted(found.pending_writes or []) == sorted(
-        [("task", "channel", "first"), ("task", ERROR, "first"), ("task", INTERRUPT, "first!")])
+        [("task", "channel", "first"), ("task", ERROR, "second"), ("task", INTERRUPT, "second!")])
 
 
 def test_versions_sort_as_strings(saver: MemorySaver) -> None:

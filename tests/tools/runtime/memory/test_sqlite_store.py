@@ -196,6 +196,14 @@ def test_a_forked_process_goes_on_with_a_connection_of_its_own(path: Path) -> No
     assert [event.data["by"] for event in memory.events("a")] == ["parent", "child", "parent"]
 
 
+def test_what_is_forgotten_leaves_the_full_text_index_too(path: Path) -> None:
+    filled(path)
+    memory = SqliteMemory(path)
+    memory.forget_run("a")
+    with memory._reading() as tx:
+        assert tx.rows("SELECT COUNT(*) FROM record_words") == [(0,)]
+
+
 def test_a_lease_ends_by_our_clock(path: Path) -> None:
     now = [1000.0]
     memory = SqliteMemory(path, clock=lambda: now[0])

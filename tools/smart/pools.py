@@ -3,6 +3,7 @@
 `skill_vectors`: agents and roles are unit vectors of 16 skills; fit = (1 + cosine) / 2 * accuracy - cost.
 `realistic_cards`: cards of a few dozen specialists: capability tags with levels in steps, many near-duplicates that
 differ in one knob, a few stars that lead in many tags; synergy follows the specialists' ways of working.
+Both give every card one of six routes (a specialist's cards share theirs).
 """
 
 from collections.abc import Callable
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.smart.problem import PoolColumns, TeamProblem
-from enlist.tools.smart.topology import topology
+from enlist.tools.smart.topology import Edge, topology
 
 SKILLS, STYLES = 16, 8
 TAGS = 12
+ROUTES = 6
 NEAR_DUPLICATES = 8  # cards for each specialist, about
 
 
@@ -30,7 +32,8 @@ def skill_vectors(agents: int, roles: int, seed: int) -> tuple[PoolColumns, NDAr
     skills, wanted = unit(random.normal(size=(agents, SKILLS))), unit(random.normal(size=(roles, SKILLS)))
     accuracy, cost = random.beta(6, 3, size=agents), random.random(agents)
     fits = 0.5 * (1 + wanted @ skills.T) * accuracy - 0.05 * cost
-    return PoolColumns(_ids(agents), unit(random.normal(size=(agents, STYLES))).astype(np.float32)), fits
+    vectors = unit(random.normal(size=(agents, STYLES)))
+    return PoolColumns(_ids(agents), vectors.astype(np.float32), random.integers(ROUTES, size=agents)), fits
 
 
 def realistic_cards(agents: int, roles: int, seed: int) -> tuple[PoolColumns, NDArray[np.float64]]:
@@ -47,7 +50,7 @@ def realistic_cards(agents: int, roles: int, seed: int) -> tuple[PoolColumns, ND
     first, second = random.integers(TAGS, size=roles), random.integers(TAGS, size=roles)
     cost = np.round(random.random(agents), 1)
     fits = np.where(card[:, first].T > 0, 0.75 * card[:, first].T + 0.25 * card[:, second].T - 0.05 * cost, -np.inf)
-    return PoolColumns(_ids(agents), vectors.astype(np.float32)), fits
+    return PoolColumns(_ids(agents), vectors.astype(np.float32), kind % ROUTES), fits
 
 
 MODELS: dict[str, Callable[[int, int, int], tuple[PoolColumns, NDArray[np.float64]]]] = {
@@ -55,13 +58,14 @@ MODELS: dict[str, Callable[[int, int, int], tuple[PoolColumns, NDArray[np.float6
 
 
 def synthetic_problem(model: str, shape: str, *, agents: int = 300, roles: int = 5, seed: int = 0,
-                      beta: float = 0.15) -> TeamProblem:
+                      beta: float = 0.15, differ: tuple[Edge, ...] = ()) -> TeamProblem:
     """A seeded problem over a pool model and a topology by name; `bad_input` for unknown names."""
     if model not in MODELS:
         raise EnlistError("bad_input", "unknown pool model", given=repr(model), allowed=", ".join(MODELS),
                           fix="name one of these")
     pool, fits = MODELS[model](agents, roles, seed)
-    return TeamProblem(pool, tuple(f"role-{number}" for number in range(roles)), topology(shape, roles), fits, beta)
+    return TeamProblem(pool, tuple(f"role-{number}" for number in range(roles)), topology(shape, roles), fits,
+                       beta, differ=differ)
 
 
 def _ids(agents: int) -> tuple[str, ...]:

@@ -43,6 +43,16 @@ def test_exact_equals_brute_force_over_twelve_cards_and_five_roles(model, shape)
     assert total[result.rows] == pytest.approx(np.max(total), abs=1e-7)
 
 
+def test_of_equal_teams_the_same_is_named_whatever_the_order_of_rows():
+    random = np.random.default_rng(2)
+    fits, vectors = random.integers(0, 2, size=(3, 40)) / 2, np.zeros((40, 2))
+    found = set()
+    for order in (np.arange(40), np.arange(40)[::-1], random.permutation(40)):
+        pool = PoolColumns([f"card-{row:02d}" for row in order], vectors[order].astype(np.float32))
+        found.add(exact(TeamProblem(pool, ("a", "b", "c"), complete(3), fits[:, order])).ids)
+    assert len(found) == 1
+
+
 def test_chains_and_stars_are_forests_and_a_triangle_is_not():
     assert is_forest(4, chain(4)) and is_forest(4, ((0, 1), (0, 2), (0, 3))) and is_forest(3, ())
     assert not is_forest(3, complete(3))

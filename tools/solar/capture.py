@@ -39,12 +39,13 @@ def _export(loaded: Loaded, name: str) -> Any:
             _drop_dropout(program)
             return program.run_decompositions(_decompositions())
     except Exception as error:
-        reason = _data_dependence(error)
+        reason = _data_dependence(error) or _export_only(loaded, error)
         if reason is None:
             with user_code(name, "in forward"):
                 raise
         raise EnlistError("unsupported", f"{name} has no single graph: {reason}", given=user_line(name, error),
-                          allowed="control flow and shapes that depend on input shapes and constants only",
+                          allowed="control flow and shapes that follow from input shapes and constants; no attributes "
+                                  "set in forward",
                           fix="write the branch with torch.where or torch.cond, or point `target` at a module without "
                               "branches on data", details=str(error)[-4000:]) from error
 
@@ -61,6 +62,18 @@ def _data_dependence(error: BaseException) -> str | None:
             return f"{type(seen).__name__}: {first}"
         seen = seen.__cause__ or seen.__context__
     return None
+
+
+def _export_only(loaded: Loaded, error: BaseException) -> str | None:
+    """The first line of `error`, if the model itself runs and only torch.export cannot follow it."""
+    import torch
+
+    try:
+        with torch.device("meta"), torch.no_grad():
+            loaded.module(*loaded.args, **loaded.kwargs)
+    except Exception:
+        return None
+    return f"torch.export: {(str(error).strip().splitlines() or [type(error).__name__])[0][:300]}"
 
 
 def _decompositions() -> dict[Any, Any]:

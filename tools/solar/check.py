@@ -21,7 +21,8 @@ Family = Literal["matmul", "convolution", "attention", "other"]
 
 
 class Launch(ToolModel):
-    """`count` launches of the same operator on the same sizes; `bytes` are those of its tensors, each storage once."""
+    """`count` launches of the same operator on the same sizes; `bytes` are read and written, each
+    input storage once."""
 
     op: str
     family: Family
@@ -119,12 +120,12 @@ def _recorder() -> Any:
             return out
 
         def record(self, name: str, family: Family, flop: int, args: Any, kwargs: Any, out: Any) -> None:
-            leaves = [t for t in torch.utils._pytree.tree_leaves((args, kwargs, out)) if isinstance(t, torch.Tensor)]
-            read = leaves[0] if leaves else None
-            dtype = str(read.dtype).removeprefix("torch.") if read is not None else "none"
-            size = _bytes(leaves)
+            read = [t for t in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+            written = _bytes(torch.utils._pytree.tree_leaves(out))
+            dtype = str(read[0].dtype).removeprefix("torch.") if read else "none"
+            size = _bytes(read) + written  # apart: an operator in place reads and writes the same storage
             if name == "embedding":  # of the table only the rows that are looked up, taken as different
-                size = _bytes(leaves[1:]) + min(_bytes(leaves[:1]), _bytes([out]))
+                size = _bytes(read[1:]) + min(_bytes(read[:1]), written) + written
             self.launches[(name, family, dtype, flop, size)] += 1
 
     class Watched(TorchFunctionMode):

@@ -32,6 +32,7 @@ def test_every_bound_of_gpt2_is_confirmed(gpt2: Graph, gpt2_count: Count) -> Non
     ("F.scaled_dot_product_attention(a, b, b, enable_gqa=True)", "torch.rand(2, 4, 64, 32), torch.rand(2, 2, 64, 32)"),
     ("torch.mv(a, b)", "torch.rand(512, 512), torch.rand(512)"),
     ("torch.einsum('bij,bjk->ik', a, b)", "torch.rand(4, 64, 32), torch.rand(4, 32, 64)"),
+    ("(a + 1).relu_()", "torch.rand(512, 512)"),
     ("a.t().contiguous()", "torch.rand(512, 512)"),
 ])
 def test_the_two_routes_agree(model_file: Callable[..., Path], forward: str, inputs: str) -> None:

@@ -6,7 +6,7 @@ from enlist.tools.runtime.sandbox.contract import Ending, Limits
 
 MIB = 1 << 20
 _SMALL = Limits(seconds=60, memory_bytes=192 * MIB, processes=64, disk_bytes=16 * MIB, output_bytes=MIB)
-_SHORT = Limits(seconds=1.5)
+_SHORT = Limits(seconds=1.0)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ ABUSES: tuple[Abuse, ...] = (
     Abuse("memory in anonymous files", "held = [os.memfd_create('m') for _ in range(8)]\nfor handle in held:\n"
           "  os.write(handle, b'x' * (4 << 20))\ntime.sleep(60)", "disk"),
     Abuse("a disk full of files", "for i in range(10**6):\n  open(str(i), 'wb').write(b'x' * (1 << 20))", "disk"),
-    Abuse("a disk full of empty files", "for i in range(10**6):\n  open(str(i), 'wb').close()\ntime.sleep(60)", "disk"),
+    Abuse("a disk full of empty files", "for i in range(10**6):\n  open(str(i), 'wb').close()\ntime.sleep(60)", "disk",
+          Limits(disk_bytes=2 * MIB)),
     Abuse("a disk full of deleted files", "held = []\nfor i in range(100):\n  held.append(open(str(i), 'wb'))\n"
           "  os.unlink(str(i))\n  held[-1].write(b'x' * (1 << 20))\n  held[-1].flush()\ntime.sleep(60)", "disk"),
     Abuse("one file past the limit", "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"

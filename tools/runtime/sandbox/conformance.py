@@ -31,18 +31,23 @@ _GONE_SECONDS = 10.0
 def failures(sandbox: Sandbox, not_held: Sequence[str]) -> list[str]:
     """One sentence for each thing that is not as promised; empty where all is."""
     found: list[str] = []
-    checks: dict[str, Check] = {check.__name__.replace("_", " "): check for check in CHECKS}
-    checks |= {abuse.name: _abuse_check(abuse) for abuse in ABUSES}
-    checks["attempts agree with not_held"] = lambda box, folder: attempts_agree(box, folder, not_held)
-    if SIGNALS not in not_held:
-        checks["killing everything hurts nobody outside"] = killing_everything_hurts_nobody_outside
-    for name, check in checks.items():
+    for name, check in checks(not_held).items():
         with tempfile.TemporaryDirectory(prefix="enlist-conformance-") as folder:
             try:
                 check(sandbox, Path(folder))
             except AssertionError as error:
                 found.append(f"{name}: {error}")
     return found
+
+
+def checks(not_held: Sequence[str]) -> dict[str, Check]:
+    """The checks by name that a sandbox with this `not_held` is put through."""
+    chosen: dict[str, Check] = {check.__name__.replace("_", " "): check for check in CHECKS}
+    chosen |= {abuse.name: _abuse_check(abuse) for abuse in ABUSES}
+    chosen["attempts agree with not_held"] = lambda box, folder: attempts_agree(box, folder, not_held)
+    if SIGNALS not in not_held:
+        chosen["killing everything hurts nobody outside"] = killing_everything_hurts_nobody_outside
+    return chosen
 
 
 def attempts_agree(sandbox: Sandbox, folder: Path, not_held: Sequence[str]) -> None:
@@ -55,7 +60,7 @@ def attempts_agree(sandbox: Sandbox, folder: Path, not_held: Sequence[str]) -> N
 
 def attempt_all(sandbox: Sandbox, folder: Path) -> dict[str, bool]:
     """Which of `ATTEMPTS` succeed in the sandbox, by name."""
-    with _reachable(folder) as words:
+    with _reachable() as words:
         code = {attempt.name: attempt.code for attempt in ATTEMPTS}
         result, work = _run(sandbox, folder, SCRIPT, json.dumps(words), json.dumps(code))
         assert result.ending == "exited" and result.code == 0, f"the attempts did not run: {result}"
@@ -193,8 +198,14 @@ def _wait_until(true: Callable[[], object], seconds: float, complaint: str) -> N
 
 
 @contextmanager
-def _reachable(folder: Path) -> Iterator[dict[str, str | int]]:
-    """Things outside a sandbox that the caller's own processes can reach, for `ATTEMPTS` to try."""
+def _reachable() -> Iterator[dict[str, str | int]]:
+    """Things outside a sandbox that every process of the machine can reach, for `ATTEMPTS` to try."""
+    with tempfile.TemporaryDirectory(prefix="enlist-outside-", dir="/tmp") as name, _listening(Path(name)) as words:
+        yield words
+
+
+@contextmanager
+def _listening(folder: Path) -> Iterator[dict[str, str | int]]:
     folder.chmod(0o755)
     secret, mine, everywhere, path = (folder / name for name in ("secret", "mine", "everywhere", "socket"))
     for file in (secret, mine):

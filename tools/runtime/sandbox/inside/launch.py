@@ -27,6 +27,7 @@ def read_spec(handle: int) -> dict[str, Any]:
 def launch(spec: dict[str, Any], status: int) -> None:
     """Run the job of `spec` to its end and report on `status`."""
     prctl(PR_SET_DUMPABLE, 0)  # as the job's own user, else the job could write our reports
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the job goes with us, and we with whoever started us
     trouble, tell = os.pipe()  # closed by a successful exec
     child = os.fork()
     if child == 0:

@@ -36,11 +36,15 @@ ANSWER_S = 60.0
 """How long a call waits for the actor, its restart included, before the node counts as lost."""
 BLOCK_BYTES = 4 << 20
 
+_SERVED: dict[str, "ActorMemory"] = {}
+"""What this process serves: Ray ends an actor when its maker's handle is gone, and it must live as long as the run."""
+
 
 def serve(memory: SqliteMemory) -> str:
     """Start the actor for a store of this node; returns the locator for workers. Raises what `ActorMemory` raises."""
     served = ActorMemory(memory.path, memory.artifacts)
     served.runs(limit=1)  # a store that cannot be served is found out now
+    _SERVED[served.locator()] = served
     return served.locator()
 
 

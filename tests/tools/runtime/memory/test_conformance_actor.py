@@ -12,7 +12,7 @@ import pytest
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.memory import open_memory
-from enlist.tools.runtime.memory.actor import BLOCK_BYTES, ActorMemory
+from enlist.tools.runtime.memory.actor import BLOCK_BYTES, ActorMemory, serve
 from enlist.tools.runtime.memory.conformance import CHECKS, finding, note
 from enlist.tools.runtime.memory.owner import this_owner
 from enlist.tools.runtime.memory.protocol import Memory
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """One local Ray of two cores with a token of its own."""
+    """A Ray of two nodes on this machine, with a token of its own; the driver is on the first."""
     token = tmp_path_factory.mktemp("ray") / "token"
     token.write_text(secrets.token_hex(32))
     token.chmod(0o600)
@@ -31,10 +31,14 @@ def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         patch.setenv("RAY_AUTH_MODE", "token")  # before the import of ray
         patch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
         import ray
+        from ray.cluster_utils import Cluster
 
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, namespace="enlist")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        cluster.add_node(num_cpus=2, resources={"elsewhere": 4})
+        ray.init(address=cluster.address, log_to_driver=False, namespace="enlist")
         yield ray
         ray.shutdown()
+        cluster.shutdown()
 
 
 @pytest.fixture
@@ -55,7 +59,7 @@ def test_the_actor_passes(check: Callable[[Callable[[], Memory]], None], make_se
     check(make_served)
 
 
-def test_four_ray_tasks_write_at_once_and_lose_nothing(ray, make_served: Callable[[], Memory]) -> None:  # type: ignore[no-untyped-def]
+def test_four_tasks_of_another_node_write_at_once_and_lose_nothing(ray, make_served: Callable[[], Memory]) -> None:  # type: ignore[no-untyped-def]
     memory = make_served()
 
     def write(locator: str, name: str) -> None:
@@ -63,7 +67,7 @@ def test_four_ray_tasks_write_at_once_and_lose_nothing(ray, make_served: Callabl
         for number in range(50):
             store.commit("a", 0, [note(by=name, n=number)], [finding(f"{name}-{number}")])
 
-    task = ray.remote(num_cpus=0.5, max_retries=0)(write)
+    task = ray.remote(num_cpus=0.5, max_retries=0, resources={"elsewhere": 1})(write)
     ray.get([task.remote(memory.locator(), f"w{number}") for number in range(4)])
     events = memory.events("a")
     assert [event.seq for event in events] == list(range(1, 201))
@@ -121,6 +125,25 @@ def test_large_artifacts_travel_in_blocks_and_are_cached(
     assert memory.open_artifact(ref).stat().st_ino == inode
     empty = memory.put_bytes(b"", media_type="text/plain", name="nothing")
     assert memory.open_artifact(empty).read_bytes() == b""
+
+
+def test_another_node_reads_and_keeps_artifacts_of_a_served_store(ray, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    memory = SqliteMemory(tmp_path / "store.db")
+    ours = memory.put_bytes(b"from the driver", media_type="text/plain", name="ours")
+
+    def exchange(locator: str) -> tuple[str, bytes, object]:
+        store = open_memory(locator)
+        path = store.open_artifact(ours)
+        return (ray.get_runtime_context().get_node_id(), path.read_bytes(),
+                store.put_bytes(b"from the node", media_type="text/plain", name="theirs"))
+
+    locator = serve(memory)
+    node, read, theirs = ray.get(ray.remote(max_retries=0, resources={"elsewhere": 1})(exchange).remote(locator))
+    assert node != ray.get_runtime_context().get_node_id() and read == b"from the driver"
+    assert memory.open_artifact(theirs).read_bytes() == b"from the node"
+    actor = actor_of(ray, open_memory(locator))
+    where = ray.get(actor.__ray_call__.remote(lambda keeper: ray.get_runtime_context().get_node_id()))
+    assert where == ray.get_runtime_context().get_node_id()  # the actor stays with the file
 
 
 def test_faults_of_the_store_cross_intact(make_served: Callable[[], ActorMemory], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ capability reads what another writes and both are asked for, their analysts form
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 from enlist.orchestrator.capabilities import Capability
 from enlist.orchestrator.plan import Edge, Missing, Nearest, Plan, Planning, Role, validate
@@ -86,15 +87,19 @@ def _assemble(served: Sequence[Capability], chain: Sequence[tuple[Capability, Ca
                         inputs=inputs)
         roles += [*analysts[c.id], verifier]
         for analyst in analysts[c.id]:
-            edges.append(Edge(source=analyst.id, target=verifier.id, artifact=c.writes[0]))
-            edges += [Edge(source=analyst.id, target=WRITER, artifact=kind) for kind in c.writes]
-        edges.append(Edge(source=verifier.id, target=WRITER, artifact=CHECKS))
+            edges.append(_edge(analyst.id, verifier.id, c.writes[0]))
+            edges += [_edge(analyst.id, WRITER, kind) for kind in c.writes]
+        edges.append(_edge(verifier.id, WRITER, CHECKS))
     for source, target, kind in chain:
-        edges += [Edge(source=a.id, target=b.id, artifact=kind)
+        edges += [_edge(a.id, b.id, kind)
                   for a, b in _pairs(analysts[source.id], analysts[target.id])]
     reads = tuple(dict.fromkeys([kind for c in served for kind in c.writes] + [CHECKS]))
     roles.append(Role(id=WRITER, capability=None, duty="writer", reads=reads, writes=(REPORT,)))
     return Plan(roles=tuple(roles), edges=tuple(edges))
+
+
+def _edge(source: str, target: str, kind: str) -> Edge:
+    return Edge.model_validate({"from": source, "to": target, "artifact": kind})
 
 
 def _pairs(sources: Sequence[Role], targets: Sequence[Role]) -> list[tuple[Role, Role]]:
@@ -137,7 +142,7 @@ def _nearest(matched: Sequence[Evidence], near: Sequence[Evidence], installed: C
 
     `out_of_scope`: the words that speak for the capability turn out to be about something else.
     """
-    def status(e: Evidence) -> str:
+    def status(e: Evidence) -> Literal["installed", "not_installed", "out_of_scope"]:
         if e.lures and not e.words:
             return "out_of_scope"
         return "installed" if e.capability in installed else "not_installed"

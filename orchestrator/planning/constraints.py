@@ -38,8 +38,8 @@ def read_constraints(text: str) -> Constraints:
     text = ends(text)
     quotes: dict[str, str] = {}
     devices: dict[str, str] = {}
-    for match in find_devices(text):
-        devices.setdefault(match[0].casefold(), match[0])
+    for device in find_devices(text):
+        devices.setdefault(device[0].casefold(), device[0])
     if devices:
         quotes["devices"] = next(iter(devices.values()))
     dtype = None

@@ -57,7 +57,7 @@ def stem(word: str) -> str:
         word = word[:-3] + "y"
     elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    for ending in ("ing", "ed", "er"):
+    for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":

@@ -6,6 +6,7 @@ write "for 5 minutes" about much else.
 """
 
 import re
+from typing import Literal
 
 from enlist.orchestrator.planning.devices import find_devices
 from enlist.orchestrator.planning.lexicon import ends
@@ -59,10 +60,13 @@ def read_measurements(text: str) -> tuple[Measurement, ...]:
             continue
         until = matches[i + 1].start() if i + 1 < len(matches) else len(text)
         since = matches[i - 1].end() if i else 0
-        quantity = "token_rate" if match["tokens"] else "sample_rate" if match["samples"] else "time"
-        found.append(Measurement(quantity=quantity, value=value, quote=match[0],
+        found.append(Measurement(quantity=_quantity(match), value=value, quote=match[0],
                                  device=_device(text, match, since, until, devices)))
     return tuple(found)
+
+
+def _quantity(match: re.Match[str]) -> Literal["time", "token_rate", "sample_rate"]:
+    return "token_rate" if match["tokens"] else "sample_rate" if match["samples"] else "time"
 
 
 def _value(match: re.Match[str]) -> float:

@@ -18,11 +18,12 @@ _STOP = frozenset(stems(
 
 @dataclass(frozen=True)
 class Term:
-    """A term made ready: its parts as stems, all of which must be present."""
+    """A term made ready: its parts as stems, all of which must be present; `heads` are the first stem of each."""
 
     text: str
     weight: float
     parts: tuple[tuple[str, ...], ...]
+    heads: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,14 @@ def _build(keys: tuple[_Key, ...]) -> Lexicon:
 
 def _terms(by_weight: Mapping[float, tuple[str, ...]]) -> tuple[Term, ...]:
     """Terms with words in them, heaviest first."""
-    terms = (Term(text, weight, tuple(stems(part) for part in text.split(" + ")))
-             for weight, texts in sorted(by_weight.items(), reverse=True) for text in texts)
-    return tuple(term for term in terms if all(term.parts))
+    terms = []
+    for weight, texts in sorted(by_weight.items(), reverse=True):
+        for text in texts:
+            parts = tuple(stems(part) for part in text.split(" + "))
+            if all(parts):
+                terms.append(Term(text, weight, parts, frozenset(part[0] for part in parts)))
+    return tuple(terms)
+
 
 
 def _words(terms: Iterable[Term], phrases: Iterable[Iterable[str]]) -> frozenset[str]:

@@ -94,6 +94,8 @@ class Window:
 
     def present(self, term: Term, free: set[int]) -> set[int]:
         """The places of the first free occurrence of each part, or nothing where a part is absent."""
+        if not self.index.keys() >= term.heads:
+            return set()
         found: set[int] = set()
         for part in term.parts:
             places = next((p for p in self.places(part) if free.issuperset(p)), None)
@@ -131,9 +133,9 @@ def judge(profile: Profile, window: Window, taken: set[int], kinds: Collection[s
     here = Evidence(profile.id)
     free = window.stems.keys() - taken
     for lure in profile.lures:
-        for places in window.places(lure):
-            free -= set(places)
-            here.lures.append(" ".join(window.written[place] for place in places))
+        for covered in window.places(lure):
+            free -= set(covered)
+            here.lures.append(" ".join(window.written[place] for place in covered))
     weak = 0.0
     for term in profile.terms:
         places = window.present(term, free)

@@ -1,6 +1,9 @@
 """Plans have the shape that the request implies: single, chain, fan-out and fan-in, join; or none, with the reason."""
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -162,3 +165,16 @@ def test_a_plan_that_does_not_hold_together_is_refused(capabilities, damage):
     with pytest.raises(EnlistError) as fault:
         validate(bad, capabilities)
     assert fault.value.code == "bad_input"
+
+
+def test_equal_requests_give_byte_identical_plans_in_processes_with_other_hash_seeds(capabilities):
+    program = (
+        "from enlist.orchestrator.capabilities import load_capabilities as load\n"
+        "from enlist.orchestrator.planning import plan_request, read_request\n"
+        "c = load()\n"
+        "for x in c.values():\n"
+        "    print(plan_request(read_request('; then '.join(x.phrases)), c, c).model_dump_json())\n")
+    printed = {subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, check=True,
+                              capture_output=True, text=True).stdout for seed in ("1", "2")}
+    assert len(printed) == 1
+    assert printed.pop().count("\n") == len(capabilities)

@@ -15,7 +15,7 @@ from enlist.tools.runtime.errors import EnlistError
 REQUESTS = Path(__file__).parents[2] / "data" / "routing" / "requests.yaml"
 FLOORS = {
     "tuning": {"top1": 0.97, "decline_recall": 0.95, "decline_precision": 0.95, "multi_f1": 0.94},
-    "untouched": {"top1": 0.87, "decline_recall": 0.88, "decline_precision": 0.72, "multi_f1": 0.88},
+    "untouched": {"top1": 0.89, "decline_recall": 0.88, "decline_precision": 0.80, "multi_f1": 0.88},
 }
 
 
@@ -47,11 +47,22 @@ def test_the_figures_of_a_small_set_are_those_worked_out_by_hand():
     assert (found["decline_recall"].low, found["decline_recall"].high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
 
 
-def test_the_command_prints_figures_of_both_halves_and_the_confusion_of_the_tuning_half_only(capsys):
-    main([str(REQUESTS), "--json"])
+def test_the_figures_in_the_docs_are_those_that_the_command_prints(capsys):
+    page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text("utf-8").partition("\nNow:\n")[2]
+    main([str(REQUESTS)])
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()[1:6]]
+    rows = [line.replace("|", " ").split() for line in page.splitlines() if line.startswith("| ")]
+    assert [row for row in rows if row[0] != "figure"] == printed
+
+
+def test_the_command_prints_json_with_the_confusion_of_the_tuning_half_only(tmp_path, capsys):
+    strayed = [Example(id=f"r{i}", text="tell me a joke", capabilities=("uncertainty",)) for i in range(20)]
+    (tmp_path / "r.yaml").write_text(json.dumps([e.model_dump() for e in strayed]))
+    main([str(tmp_path / "r.yaml"), "--json"])
     printed = json.loads(capsys.readouterr().out)
-    assert set(printed["figures"]) == {"tuning", "untouched"}
-    assert set(printed) == {"figures", "confusion_of_tuning"}
+    of_tuning = sum(half(e) == "tuning" for e in strayed)
+    assert 0 < of_tuning < 20
+    assert printed["confusion_of_tuning"] == [["uncertainty", "decline", of_tuning]]
 
 
 def test_a_malformed_file_of_requests_is_refused(tmp_path):

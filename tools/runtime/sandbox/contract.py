@@ -76,7 +76,9 @@ class LevelReport:
 class Sandbox(Protocol):
     """One level on this machine."""
 
-    level: Level
+    @property
+    def level(self) -> Level:
+        """The level whose promises the jobs run under."""
 
     def run(self, job: Job, cancelled: Callable[[], bool] = lambda: False) -> Result:
         """Run the job to its end or kill its whole tree; never raises for what the job does.

@@ -166,12 +166,13 @@ def _follow(supervisor: subprocess.Popen[bytes], control: FileIO, readers: dict[
     with selectors.DefaultSelector() as selector:
         for name, reader in readers.items():
             os.set_blocking(reader.fileno(), False)
-            selector.register(reader, selectors.EVENT_READ, name)
+            selector.register(reader, selectors.EVENT_READ, (name, reader))
         while True:
             over = supervisor.poll() is not None  # before reading: what was written earlier is then read to its end
             for key, _ in selector.select(0 if over else _TICK_SECONDS):
-                while block := key.fileobj.read(1 << 16):  # None: nothing more for now; b"": the end
-                    if not _keep(data, key.data, block, watch.limits.output_bytes):
+                name, reader = key.data
+                while block := reader.read(1 << 16):  # None: nothing more for now; b"": the end
+                    if not _keep(data, name, block, watch.limits.output_bytes):
                         ending = ending or "output"
                         break
             if over:

@@ -1,9 +1,11 @@
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from enlist.tools.runtime.errors import EnlistError
@@ -131,3 +133,25 @@ def test_inputs_become_the_jobs_own_but_a_file_with_a_name_elsewhere_does_not(tm
     assert best().run(Job(("/bin/sh", "-c", "echo y >> input"), work)).code == 0
     assert (work / "input").read_text() == "xy\n"
     assert os.stat(tmp_path / "precious").st_uid == 0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_when_the_supervisor_is_killed_the_job_dies_and_reads_as_killed(
+        level: Level, tmp_path: Path, level_report: Callable[[Level], LevelReport]) -> None:
+    level_report(level)
+
+    def kill_supervisor_once_begun() -> bool:
+        if (tmp_path / "begun").exists():
+            for supervisor in psutil.Process().children():
+                with contextlib.suppress(psutil.ZombieProcess):  # killed on an earlier call
+                    if "supervise" in supervisor.cmdline():
+                        supervisor.kill()
+        return False
+
+    job = Job(("/bin/sh", "-c", "touch begun; exec sleep 86398"), tmp_path)
+    result = sandbox(level).run(job, kill_supervisor_once_begun)
+    assert (result.ending, result.code) == ("signalled", -9)
+    end = time.monotonic() + 10
+    while any(process.info["cmdline"] == ["sleep", "86398"] for process in psutil.process_iter(["cmdline"])):
+        assert time.monotonic() < end
+        time.sleep(0.05)

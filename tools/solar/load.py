@@ -9,7 +9,8 @@ import ast
 import linecache
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -53,7 +54,7 @@ def load_model(path: Path, target: str | None = None, name: str | None = None) -
 
     def construct() -> tuple[Any, Any]:
         if isinstance(made, type):
-            init = get_init()
+            init: Any = get_init()
             module = made(**init) if isinstance(init, dict) else made(*init)
         else:
             module = _wrap(made)
@@ -79,21 +80,17 @@ def load_model(path: Path, target: str | None = None, name: str | None = None) -
     return Loaded(target or "Model", module, args, kwargs, device)
 
 
-class user_code:
-    """Turn what a user's code raises into `tool_failed` with their own last line."""
-
-    def __init__(self, name: str, when: str) -> None:
-        self.name, self.when = name, when
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
-        if error is None or isinstance(error, EnlistError | KeyboardInterrupt):
-            return False
-        raise EnlistError("tool_failed", f"{self.name} raised {type(error).__name__} {self.when}: "
-                          f"{str(error).strip().splitlines()[0][:300] if str(error).strip() else '(no message)'}",
-                          given=user_line(self.name, error), fix="make it run in plain PyTorch on the CPU first",
+@contextmanager
+def user_code(name: str, when: str) -> Iterator[None]:
+    """Turn what a user's code raises (or its exit) into `tool_failed` with their own last line."""
+    try:
+        yield
+    except EnlistError:
+        raise
+    except (Exception, SystemExit) as error:
+        first = next(iter(str(error).strip().splitlines()), "(no message)")[:300]
+        raise EnlistError("tool_failed", f"{name} raised {type(error).__name__} {when}: {first}",
+                          given=user_line(name, error), fix="make it run in plain PyTorch on the CPU first",
                           details=traceback.format_exc()[-4000:]) from error
 
 

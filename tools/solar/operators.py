@@ -221,8 +221,9 @@ def _scatter(call: Call) -> Work:
 
 def _triangle(call: Call) -> Work:
     source = call.first()
-    kept = triangle(*source.shape[-2:], int(call.attribute("diagonal", 0)), call.node.op == "triu")
-    return Work("move", reads={source.id: source.distinct * kept // max(1, prod(source.shape[-2:]))})
+    rows, columns = source.shape[-2:]
+    kept = triangle(rows, columns, int(call.attribute("diagonal", 0)), call.node.op == "triu")
+    return Work("move", reads={source.id: source.distinct * kept // max(1, rows * columns)})
 
 
 _CONVOLUTIONS = [f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)] + ["convolution"]

@@ -65,8 +65,13 @@ def show_agent(agent: Annotated[str, typer.Argument(metavar="ID", help="An agent
 
     pool = shipped()
     card = pool.card(pool.find(readable(agent))).model_dump(mode="json")
-    return Answer(card, lambda terminal: terminal.fields(
-        {name: value if isinstance(value, str) else json.dumps(value) for name, value in card.items()}))
+
+    def show(terminal: "Terminal") -> None:
+        terminal.line(card["id"], "bold")  # whole, to be copied
+        terminal.fields({name: value if isinstance(value, str) else json.dumps(value)
+                         for name, value in card.items() if name != "id"})
+
+    return Answer(card, show)
 
 
 @app.command(epilog="\b\nExample:\n  enlist agents snapshot")

@@ -41,7 +41,9 @@ def show_ended(ended: Ended, terminal: Terminal) -> None:
         terminal.line(f"Report: {paths['html']}")
         terminal.line(f"        {paths['md']}")
         terminal.line(f"        {paths['json']}")
-    terminal.line(f"Run {ended.run}, {ended.cost['seconds']:.1f} s. Next: {ended.next}")
+    terminal.line(f"Run {ended.run}, {ended.cost['seconds']:.1f} s. Next:")
+    for line in ended.next.splitlines():
+        terminal.line(f"  {line}")
 
 
 def sentences(content: Content) -> Iterator[str]:

@@ -55,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             terminal.abandon()
             return 0
+        except SystemExit as end:  # how typer ends where the reader has gone, and how a plug-in's command may end
+            if not isinstance(end.__context__, BrokenPipeError):
+                raise
+            terminal.abandon()
+            return 0
 
 
 def mode_of(arguments: Sequence[str]) -> Mode:
@@ -76,7 +81,7 @@ def _run(arguments: list[str], terminal: Terminal) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fault(terminal, EnlistError("cancelled", "interrupted"))
     except USAGE_ERROR as error:
-        return _fault(terminal, _usage(error))
+        return _fault(terminal, _usage(error, arguments))
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -100,9 +105,9 @@ def _fault(terminal: Terminal, error: EnlistError) -> int:
     return error.exit_code
 
 
-def _usage(error: Exception) -> EnlistError:
+def _usage(error: Exception, arguments: Sequence[str]) -> EnlistError:
     """A fault of the command line itself as one of ours."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "enlist"
     said = error.format_message() if hasattr(error, "format_message") else str(error)
-    return EnlistError("bad_input", said, given=" ".join(sys.argv[1:])[:200] or None, fix=f"see `{path} --help`")
+    return EnlistError("bad_input", said, given=" ".join(arguments)[:200] or None, fix=f"see `{path} --help`")

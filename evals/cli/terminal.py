@@ -123,10 +123,8 @@ class Terminal:
 
     def paragraph(self, text: str, indent: int = 0) -> None:
         """Print text wrapped at words to the terminal's width."""
-        from rich.padding import Padding
-        from rich.text import Text
-
-        self.out.print(Padding(Text(one_line(text)), (0, 0, 0, indent)))
+        for line in self._wrapped(one_line(text), self.out.width - indent):
+            self.line(" " * indent + line)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], keep: Sequence[int] = (0,)) -> None:
         """Print a table, one line a row, within the terminal's width: columns at the positions `keep` are shown whole,
@@ -145,15 +143,15 @@ class Terminal:
 
     def fields(self, pairs: Mapping[str, object]) -> None:
         """Print names and values, a long value wrapped beside its name."""
-        from rich.table import Table
+        left = max(len(name) for name in pairs) + GAP
+        for name, value in pairs.items():
+            for number, line in enumerate(self._wrapped(plain(str(value)), self.out.width - left) or [""]):
+                self.line(f"{'' if number else name:<{left}}{line}")
+
+    def _wrapped(self, text: str, width: int) -> list[str]:
         from rich.text import Text
 
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        for name, value in pairs.items():
-            grid.add_row(Text(one_line(name), style="bold"), Text(plain(str(value))))
-        self.out.print(grid)
+        return [line.plain.rstrip() for line in Text(text).wrap(self.out, max(20, width))]
 
     def note(self, text: str) -> None:
         """Print one line on standard error: progress and asides."""

@@ -27,12 +27,13 @@ def tool(
     from enlist.tools.runtime import registry
     from enlist.tools.runtime.runner import artifacts_in, run_tool
 
-    declared = registry.load_entry("enlist.tools", readable(name))
+    name = readable(name)
+    declared = registry.load_entry("enlist.tools", name)
     data = read_input(readable(input))
     with store(settings()) as memory:
         given = declared.parse(admit(declared.input, data, memory))
         with ctx.obj.working(f"tool {declared.name}"):
-            ran = run_tool(declared, registry.entries("enlist.tools")[declared.name].value, given, memory)
+            ran = run_tool(declared, registry.entries("enlist.tools")[name].value, given, memory)
         document = ran.output.model_dump(mode="json")
         made = [f"{ref.name}: {memory.open_artifact(ref)}" for ref in artifacts_in(ran.output)]
     level = f", sandbox level {ran.level}" if ran.level else ""

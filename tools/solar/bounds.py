@@ -22,8 +22,9 @@ NOTHING_MEASURED = "nothing was measured"
 _SHORT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "fp8",
           "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8"}
 _FLOATS = ("float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64")  # fastest first
-PRECISION_RULE = ("precision: PyTorch's defaults, so float32 matrix products run at the fp32 rate (TF32 off) and "
-                  "float32 convolutions at the TF32 rate (on)")
+PRECISION_RULE = ("precision: PyTorch's defaults, so float32 matrix products run at the fp32 rate (TF32 off), float32 "
+                  "convolutions at the TF32 rate (on), and float32 attention at the TF32 rate at most (its "
+                  "memory-efficient kernel makes float32 products of three TF32 ones)")
 
 
 class Term(ToolModel):
@@ -165,7 +166,7 @@ def _roofs(graph: Graph, node: Node, cost: Work) -> tuple[str | None, str | None
     short = _SHORT[fastest]
     vector = f"vector.{'fp16' if short == 'fp8' else short}"
     if fastest == "float32":
-        return ("tensor.tf32" if cost.kind == "convolution" else "vector.fp32"), vector
+        return ("tensor.tf32" if cost.kind in ("convolution", "attention") else "vector.fp32"), vector
     return f"tensor.{short}", vector
 
 

@@ -89,9 +89,9 @@ _UNIT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "b
 
 
 def _roof(launch: Launch) -> str:
-    """PyTorch's defaults: TF32 is off for float32 matrix products and on for float32 convolutions."""
+    """PyTorch's defaults: float32 matrix products without TF32, convolutions and attention kernels with it."""
     if launch.dtype == "float32":
-        return "tensor.tf32" if launch.family == "convolution" else "vector.fp32"
+        return "tensor.tf32" if launch.family in ("convolution", "attention") else "vector.fp32"
     return f"tensor.{_UNIT.get(launch.dtype, 'fp16')}"
 
 

@@ -73,7 +73,8 @@ def _package(point: EntryPoint) -> str:
 
 
 def _summary(point: EntryPoint) -> str:
-    summary = (point.dist.metadata.get("Summary") or "") if point.dist is not None else ""
+    known: Any = point.dist.metadata if point.dist is not None else {}
+    summary = known["Summary"] if "Summary" in known else ""  # noqa: SIM401 (metadata is no mapping)
     return one_line(f"{summary} (from {_package(point)})".strip())
 
 

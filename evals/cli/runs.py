@@ -1,7 +1,7 @@
 """`enlist runs`: the runs of the store."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,18 +15,15 @@ def runs(limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help=
          as_json: Json = False) -> Answer:
     """List runs, newest first."""
     from enlist.evals.cli.settings import settings, store
-    from enlist.evals.cli.show import is_driven
+    from enlist.evals.cli.show import status_now
     from enlist.evals.cli.terminal import Terminal
     from enlist.orchestrator.state import RunState
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     with store(settings()) as memory:
         for id in memory.runs(limit):
             state = RunState.read(memory, id)
-            status = state.status
-            if status in ("accepted", "running") and not is_driven(memory, id):
-                status = "interrupted"  # its driver was killed and could not say so
-            rows.append({"run": id, "status": status, "accepted": memory.events(id, limit=1)[0].time,
+            rows.append({"run": id, "status": status_now(memory, state), "accepted": memory.events(id, limit=1)[0].time,
                          "text": state.request.text if state.request else ""})
 
     def show(terminal: Terminal) -> None:

@@ -1,6 +1,7 @@
 """`enlist show`: a run as it stands, or followed while it works."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +9,11 @@ import typer
 from enlist.evals.cli.answer import Answer, Json, JsonLines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enlist.evals.cli.progress import Follower
+    from enlist.evals.cli.terminal import Terminal
+    from enlist.orchestrator.state import RunState, Status
     from enlist.tools.runtime.memory.protocol import Memory
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -31,6 +36,7 @@ def show(
     from enlist.evals.cli.progress import Follower
     from enlist.evals.cli.settings import readable, settings, store
     from enlist.orchestrator.run import show as as_it_stands
+    from enlist.orchestrator.state import ENDED, RunState
 
     config, run = settings(), readable(run)
     with store(config) as memory:
@@ -38,7 +44,37 @@ def show(
             as_it_stands(memory, config, run)  # refuses an unknown run before it waits for one
             with Follower(ctx.obj, f"following {run}") as follower:
                 follow_run(memory, run, follower)
-        return answer_of(as_it_stands(memory, config, run), None if follow else 0)
+        state = RunState.read(memory, run)
+        status = status_now(memory, state)
+        ended = replace(as_it_stands(memory, config, run), status=status)
+        if status in ("accepted", "running"):
+            ended = replace(ended, next=f"enlist show {run} --follow")
+        answer = answer_of(ended, None if follow else 0)
+    roles = [] if status in ENDED else [f"{role}: {standing}" for role, standing in standings(state)]
+
+    def render(terminal: "Terminal") -> None:
+        for line in roles:
+            terminal.line(line)
+        answer.show(terminal)
+
+    return replace(answer, show=render)
+
+
+def standings(state: "RunState") -> "Iterator[tuple[str, str]]":
+    """Each role of a run's plan with the agent that fills it and how far it is."""
+    if state.planning is None or state.planning.plan is None:
+        return
+    for role in state.planning.plan.order():
+        how = ("finished" if role in state.finished else "given up" if role in state.given_up
+               else "started" if role in state.started else "waits")
+        yield role, f"{how} ({state.members[role].agent})"
+
+
+def status_now(memory: "Memory", state: "RunState") -> "Status":
+    """The status of a run; one that says it is alive and that nobody drives was killed and could not say so."""
+    if state.status in ("accepted", "running") and not is_driven(memory, state.run):
+        return "interrupted"
+    return state.status
 
 
 def follow_run(memory: "Memory", run: str, follower: "Follower") -> None:

@@ -80,6 +80,8 @@ def test_follow_streams_the_events_of_a_living_run_until_it_ends(enlist: Any, me
         end(memory, "r1", "done", attempt)
         memory.release_lease("r1", attempt)
 
+    alive = enlist("show", "r1", "--json")
+    assert (alive.document["status"], alive.document["next"]) == ("running", "enlist show r1 --follow")
     later = threading.Timer(1.0, finish)
     later.start()
     said = enlist("show", "r1", "--follow", "--jsonl")
@@ -94,7 +96,8 @@ def test_a_run_whose_driver_died_is_listed_as_interrupted_and_following_it_ends(
     attempt = memory.take_lease("r1", dead, 3600).attempt
     memory.commit("r1", attempt, [NewEvent(kind="attempt.opened", key="attempt:1")])
     assert [row["status"] for row in enlist("runs", "--json").document["runs"]] == ["interrupted"]
-    assert enlist("show", "r1", "--follow", "--json").document["next"] == "enlist resume r1"
+    said = enlist("show", "r1", "--follow", "--json")
+    assert said.code == 130 and said.document["next"] == "enlist resume r1"
 
 
 def test_stop_reaches_the_living_run_through_the_store(enlist: Any, memory: Memory) -> None:

@@ -53,7 +53,9 @@ class Score(_Strict):
 class Solver(Protocol):
     """Anything that answers tasks: an agent, a team, an algorithm, an external command."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What leaderboards call it."""
 
     def solve(self, task: Task) -> Submission:
         """Answer one task. Must not read the environment's truth."""
@@ -62,8 +64,13 @@ class Solver(Protocol):
 class Environment(Protocol):
     """A benchmark."""
 
-    name: str
-    version: str
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+
+    @property
+    def version(self) -> str:
+        """Changes with anything that changes tasks or scores."""
 
     def tasks(self, split: Split, seed: int) -> Iterator[Task]:
         """The tasks of a split, the same for the same seed; the test split mixes in the salt ENLIST_EVAL_SALT."""

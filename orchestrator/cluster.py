@@ -25,6 +25,7 @@ def prepare_environment(home: Path, mode: str) -> None:
     os.environ["RAY_AUTH_MODE"] = mode
     if mode == "token" and not os.environ.get("RAY_AUTH_TOKEN") and not os.environ.get("RAY_AUTH_TOKEN_PATH"):
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(private_token(home))
+    os.environ["RAY_DISABLE_FAILURE_SIGNAL_HANDLER"] = "1"  # it would abort the driver on SIGTERM, before our handler
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")

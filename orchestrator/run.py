@@ -6,6 +6,7 @@ attempt after another until it has a report. Whoever holds the lease drives; eac
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -103,16 +104,11 @@ def run(config: Config, text: str, paths: Sequence[Path] = (), *, snapshot: str 
         pool, snapshot_id = pinned_pool(memory, snapshot)
         budget = Budget(seconds=config["budget_seconds"] or None)
         request, planning = make_plan(memory, text, attach(memory, paths), budget, pool)
-        connection = Connection(config.home, config["address"], config["ray_auth_mode"]) if planning.plan else None
-        try:
-            id = new_run_id()
-            memory.commit(id, 0, [NewEvent(kind="run.accepted", key="accepted", data={
-                "request": request.model_dump(mode="json"), "pins": {"seed": config["seed"], "snapshot": snapshot_id,
-                                                                     "versions": _versions(pool)}})])
-            return _drive(memory, config, id, connection, pool, planning, watch, interrupt or Interrupt())
-        finally:
-            if connection:
-                connection.close()
+        id = new_run_id()
+        memory.commit(id, 0, [NewEvent(kind="run.accepted", key="accepted", data={
+            "request": request.model_dump(mode="json"), "pins": {"seed": config["seed"], "snapshot": snapshot_id,
+                                                                 "versions": _versions(pool)}})])
+        return _drive(memory, config, id, pool, planning, watch, interrupt or Interrupt())
     finally:
         memory.close()
 
@@ -141,12 +137,7 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
         if request is None:
             raise EnlistError("internal", "the journal holds no request", given=id)
         planning = state.planning or plan_request(request, load_capabilities(), capabilities_served(pool))
-        connection = Connection(config.home, config["address"], config["ray_auth_mode"]) if planning.plan else None
-        try:
-            return _drive(memory, config, id, connection, pool, planning, watch, interrupt or Interrupt())
-        finally:
-            if connection:
-                connection.close()
+        return _drive(memory, config, id, pool, planning, watch, interrupt or Interrupt())
     finally:
         memory.close()
 
@@ -174,9 +165,12 @@ def show(memory: Memory, config: Config, id: str) -> Ended:
     return _ended(memory, id, state, content, written, None)
 
 
-def _drive(memory: Memory, config: Config, id: str, connection: Connection | None, pool: Pool, planning: Planning,
-           watch: Watch, interrupt: Interrupt) -> Ended:
-    with Lease(memory, id) as lease, interrupt:
+def _drive(memory: Memory, config: Config, id: str, pool: Pool, planning: Planning, watch: Watch,
+           interrupt: Interrupt) -> Ended:
+    with Lease(memory, id) as lease, interrupt, ExitStack() as ending:
+        connection = Connection(config.home, config["address"], config["ray_auth_mode"]) if planning.plan else None
+        if connection is not None:
+            ending.callback(connection.close)
         memory.commit(id, lease.attempt, [NewEvent(kind="attempt.opened", key=f"attempt:{lease.attempt}", data={})])
         error: EnlistError | None = None
         status: Status = "failed"
@@ -228,8 +222,10 @@ def worker_locator(memory: Memory, config: Config, connection: Connection) -> st
         return memory.locator()
     if config["address"] and connection.many_nodes():
         from enlist.tools.runtime.memory.actor import serve
+        from enlist.tools.runtime.memory.sqlite import SqliteMemory
 
-        return serve(memory)
+        if isinstance(memory, SqliteMemory):
+            return serve(memory)
     return memory.locator()
 
 

@@ -44,10 +44,10 @@ def test_the_ground_floor_imports_no_other_tool() -> None:
 
 
 def test_nothing_heavy_is_imported_at_the_top_of_a_module() -> None:
-    # These two run inside a sandboxed child only.
+    subclasses = ("checkpoints.py", "langgraph_view.py")  # of LangGraph's own classes; imported only by their users
     for path in modules():
         for name in imports(path, top_only=True):
-            assert name.split(".")[0] not in HEAVY or "langgraph_view" in path.name, f"{path}: {name}"
+            assert name.split(".")[0] not in HEAVY or path.name in subclasses, f"{path}: {name}"
 
 
 def test_listing_what_is_installed_imports_nothing_heavy() -> None:
@@ -61,4 +61,4 @@ def test_listing_what_is_installed_imports_nothing_heavy() -> None:
 def test_every_contract_has_its_conformance_suite() -> None:
     for suite in ("tools/runtime/tool_conformance.py", "agents/conformance.py", "tools/runtime/memory/conformance.py",
                   "tools/runtime/sandbox/conformance.py", "environments/conformance.py"):
-        assert "def check_" in (ROOT / suite).read_text(encoding="utf-8"), suite
+        assert "def check" in (ROOT / suite).read_text(encoding="utf-8"), suite

@@ -28,7 +28,7 @@ VERIFIER = Specialist(
     reads=("bounds",), writes=("checks",), tools=("solar-check",),
     knobs=(
         Knob("recount", "how often each model is counted; two counts that differ check nothing",
-             (Setting(1, 0.02), Setting(2, 0.025, 2.0))),
+             (Setting(1, 0.02), Setting(2, 0.021, 2.0))),
         Knob("stated", "whether ratios to a time that the user stated are worked out again",
              (Setting(True, 0.03), Setting(False))),
         Knob("rounds", "how often it may act: a second round counts again what failed under load",

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field
 
-from enlist.orchestrator.plan import Missing, Nearest, Plan
-from enlist.orchestrator.request import Constraints, Measurement, Strict
+from enlist.orchestrator.plan import Missing, Nearest, Plan, Planning
+from enlist.orchestrator.request import Constraints, Measurement, Request, Strict
 from enlist.orchestrator.state import RunState
 from enlist.orchestrator.team import Team
 from enlist.tools.runtime.artifacts import ArtifactRef
@@ -85,7 +85,8 @@ def assemble(memory: Memory, state: RunState) -> Content:
         sections=sections, claims=claims_of(memory, state.run),
         unfinished=tuple(Unfinished(role=role, code=e.code, message=e.message, given=e.given, fix=e.fix)
                          for role, e in sorted(state.given_up.items())),
-        notes=tuple(f"{role}: {note}" for role, data in sorted(drafts.items()) for note in data.get("notes", ())),
+        notes=(*(f"{role}: {note}" for role, data in sorted(drafts.items()) for note in data.get("notes", ())),
+               *_unread(request, planning)),
         pins=state.pins)
 
 
@@ -108,6 +109,14 @@ def claims_of(memory: Memory, run: str) -> tuple[Claim, ...]:
                               else "confirmed" if "confirmed" in statuses else "not_checked")
         made.append(Claim(finding=finding, status=worst, checks=verdicts))
     return tuple(made)
+
+
+def _unread(request: Request, planning: Planning) -> list[str]:
+    """A note for each attachment that no role works on."""
+    read = {sha for role in planning.plan.roles for sha in role.inputs} if planning.plan else set()
+    return [f"attachment {a.ref.name!r} was not read: " + (a.note or (
+        f"it looks like {', '.join(a.kinds)}, which nothing asked for here reads" if a.kinds
+        else "its content is of no known kind")) for a in request.attachments if a.ref.sha256 not in read]
 
 
 def _team_in_force(state: RunState) -> Team | None:

@@ -88,9 +88,9 @@ def _evidence(claims: tuple[Claim, ...], marks: dict[str, str]) -> Iterator[str]
                 "| --- | --- | --- | --- | --- |"]
     for claim in claims:
         found = claim.finding
-        check = f"{claim.status} ({'; '.join(sorted({c.route for c in claim.checks}))})"
+        verdict = f"{claim.status} ({'; '.join(sorted({c.route for c in claim.checks}))})"
         evidence = "; ".join(describe_evidence(e) for e in found.evidence)
-        yield f"| {marks[found.id]} | {escape(found.text)} | {found.tier} | {escape(check)} | {escape(evidence)} |"
+        yield f"| {marks[found.id]} | {escape(found.text)} | {found.tier} | {escape(verdict)} | {escape(evidence)} |"
     yield ""
     for claim in claims:
         if claim.status != "confirmed":

@@ -213,7 +213,8 @@ def writer_work(memory: Any, knobs: dict[str, Any], *, refute: bool = False) -> 
     work = analyst_work(memory, {**defaults(analyst), "precision": "sweep"}, "H100", "A100")
     run_agent(analyst, work)  # type: ignore[arg-type]
     if refute:
-        work.checks = [Check(finding=f.id, status="refuted", route="test", reason="no") for f in work.upstream_findings()]
+        work.checks = [Check(finding=f.id, status="refuted", route="test", reason="no")
+                       for f in work.upstream_findings()]
     work.knobs = knobs
     return work
 

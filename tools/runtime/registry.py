@@ -33,7 +33,7 @@ def load_entry(group: str, name: str) -> Any:
         hints = nearest(name, points) or list(points)[:8]
         raise EnlistError("not_found", f"no {kind.rstrip('s')} of this name is installed", given=repr(name),
                           allowed="for example " + ", ".join(hints) if hints else "nothing is installed",
-                          fix=f"see `enlist {kind} list`")
+                          fix=f"see `enlist {kind.replace('environments', 'envs')} list`")
     return points[name].load()
 
 

@@ -188,7 +188,7 @@ class Executor:
     def _refresh(self, state: RunState) -> None:
         events = self.memory.events(self.run, after=state.last_seq)
         if events:
-            state.extend(events, self.memory)
+            state.extend(events)
             self.watch(events)
 
 

@@ -186,8 +186,10 @@ def _drive(memory: Memory, config: Config, id: str, pool: Pool, planning: Planni
                 raise
             if fault.code == "budget_exhausted":
                 status = "budget"
-            elif fault.code == "cancelled":
+            elif fault.code == "cancelled" or fault.kind == "user":  # nothing is lost: what stood in the way can go
                 memory.commit(id, lease.attempt, [NewEvent(kind="run.interrupted", data={"reason": fault.message})])
+                if fault.kind == "user":
+                    raise
                 return _ended(memory, id, RunState.read(memory, id), None, None, fault)
         return _finish(memory, config, id, lease.attempt, status, error, watch)
 

@@ -30,7 +30,7 @@ class RunState:
 
     Attributes:
         members: the agent now enlisted for each role; `reenlisted` the replacements so far, as JSON.
-        finished, given_up: roles that ended; `failures` all failed fillings, in order.
+        started: roles that an agent has begun. finished, given_up: roles that ended; `failures` all failed fillings, in order.
         pins: seed, snapshot and versions that the run was made with.
     """
 
@@ -41,30 +41,28 @@ class RunState:
     team: Team | None = None
     pins: dict[str, Any] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
-    started: dict[str, int] = field(default_factory=dict)
+    started: set[str] = field(default_factory=set)
     finished: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     given_up: dict[str, EnlistError] = field(default_factory=dict)
     reenlisted: list[dict[str, Any]] = field(default_factory=list)
-    seconds: float = 0.0
     last_seq: int = 0
     reported: dict[str, Any] | None = None
-    _opened: float | None = None
 
     @classmethod
     def read(cls, memory: Memory, run: str) -> "RunState":
         """Fold the whole journal of a run; `not_found` where there is none."""
         state = cls(run)
-        state.extend(memory.events(run), memory)
+        state.extend(memory.events(run))
         if state.last_seq == 0:
             raise EnlistError("not_found", "no run of this id is in this store", given=repr(run),
                               allowed=", ".join(memory.runs(5)) or "the store holds no runs", fix="see `enlist runs`")
         return state
 
-    def extend(self, events: list[Event], memory: Memory) -> None:
+    def extend(self, events: list[Event]) -> None:
         """Fold more events."""
         for event in events:
-            self._fold(event, memory)
+            self._fold(event)
             self.last_seq = event.seq
 
     def settled(self, role: str) -> bool:
@@ -73,7 +71,7 @@ class RunState:
     def failures_of(self, role: str, agent: str | None = None) -> list[Failure]:
         return [f for f in self.failures if f.role == role and agent in (None, f.agent)]
 
-    def _fold(self, event: Event, memory: Memory) -> None:
+    def _fold(self, event: Event) -> None:
         data = event.data
         match event.kind:
             case "run.accepted":
@@ -84,9 +82,9 @@ class RunState:
                 self.pins = {**self.pins, **data["pins"]}
                 self.members = {m.role: m for m in self.team.members} if self.team else {}
             case "attempt.opened":
-                self.status, self._opened = "running", event.time
+                self.status = "running"
             case "role.started":
-                self.started[event.role or ""] = self.started.get(event.role or "", 0) + 1
+                self.started.add(event.role or "")
             case "role.finished":
                 self.finished.add(event.role or "")
             case "role.failed":
@@ -102,9 +100,3 @@ class RunState:
                 self.reported = data
             case "run.interrupted" | "run.finished":
                 self.status = "interrupted" if event.kind == "run.interrupted" else data["status"]
-                self._close(event)
-
-    def _close(self, event: Event) -> None:
-        if self._opened is not None:
-            self.seconds += max(0.0, event.time - self._opened)
-            self._opened = None

@@ -47,7 +47,10 @@ def show_ended(ended: Ended, terminal: Terminal) -> None:
 
 
 def sentences(content: Content) -> Iterator[str]:
-    """The lead of every section, at most `MOST_LINES` in all."""
+    """What is assumed, in one paragraph, then the lead of every section, at most `MOST_LINES` in all."""
+    for section in content.sections[:1]:
+        if section.assumptions:
+            yield "Assumed: " + " ".join(sentence.text for sentence in section.assumptions)
     found = [(section.title, sentence.text) for section in content.sections for sentence in section.lead]
     several = len(content.sections) > 1
     for title, text in found[:MOST_LINES]:

@@ -1,6 +1,7 @@
 """What commands have in common: the configuration in force, the store behind it, and text as it was typed."""
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,8 @@ def settings(**flags: Any) -> Config:
     if seconds < 0 or not math.isfinite(seconds):
         raise EnlistError("bad_input", "the time budget is no time", given=f"{seconds:g} s",
                           allowed="seconds above 0, or 0 for no limit", fix="correct --budget-seconds")
+    if config["sandbox"]:
+        os.environ["ENLIST_SANDBOX"] = config["sandbox"]  # workers and children read it there
     return config
 
 

@@ -64,7 +64,7 @@ def _sentence(sentence: Sentence, marks: dict[str, str]) -> str:
 def _section(section: Section, marks: dict[str, str]) -> Iterator[str]:
     yield f"<h2>{escape(section.title)}</h2>"
     if section.assumptions:
-        items = "".join(f"<li>{_sentence(s, marks)}</li>" for s in section.assumptions)
+        items = "".join(f"<li>{escape(s.text)}</li>" for s in section.assumptions)
         yield f'<div class="assumed"><p>Assumptions:</p><ul>{items}</ul></div>'
     yield "<ul>" + "".join(f"<li>{_sentence(s, marks)}</li>" for s in section.lead) + "</ul>"
     for figure in section.figures:

@@ -51,7 +51,7 @@ def _sentence(sentence: Sentence, marks: dict[str, str]) -> str:
 def _section(section: Section, marks: dict[str, str]) -> Iterator[str]:
     yield from [f"## {escape(section.title)}", ""]
     if section.assumptions:
-        yield from ["Assumptions:", "", *(f"- {_sentence(s, marks)}" for s in section.assumptions), ""]
+        yield from ["Assumptions:", "", *(f"- {escape(s.text)}" for s in section.assumptions), ""]
     yield from [*(f"- {_sentence(s, marks)}" for s in section.lead), ""]
     for table in section.tables:
         yield from _table(table)

@@ -30,7 +30,8 @@ class RunState:
 
     Attributes:
         members: the agent now enlisted for each role; `reenlisted` the replacements so far, as JSON.
-        started: roles that an agent has begun. finished, given_up: roles that ended; `failures` all failed fillings, in order.
+        started: roles that an agent has begun. finished, given_up: roles that ended.
+        failures: all failed fillings of roles, in order.
         pins: seed, snapshot and versions that the run was made with.
     """
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from enlist.agents.pool import shipped
+from enlist.agents.pool import build, shipped
 from enlist.orchestrator.executor import Executor
 from enlist.orchestrator.plan import Edge, Plan, Planning, Role
 from enlist.orchestrator.request import Request
@@ -134,3 +134,16 @@ def test_a_snapshot_pins_what_runs_have_shown_and_nothing_moves_without_one(exec
         pinned_pool(memory, "s0000")
     with pytest.raises(EnlistError, match="other agents"):
         pinned_pool(memory, f"{taken}-000000000000")
+
+
+def test_a_synthetic_card_is_never_enlisted_however_good_it_looks(executor: Executor) -> None:
+    pool = executor.pool
+    place = pool.find(enlist_team(PLAN, pool, seed=0).members[0].agent)
+    star = pool.card(place).model_copy(update={"id": "synthetic-star", "synthetic": True})
+    star = star.model_copy(update={"capabilities": (star.capabilities[0].model_copy(update={"prior": 1.0}),)})
+    mixed = build([*(pool.card(n) for n in range(len(pool))), star], pool.declared)
+    assert "synthetic-star" in mixed.index
+    assert enlist_team(PLAN, mixed, seed=0).members[0].agent == str(pool.ids[place])
+    real = build([*(pool.card(n) for n in range(len(pool))), star.model_copy(update={"synthetic": False})],
+                 pool.declared)
+    assert enlist_team(PLAN, real, seed=0).members[0].agent == "synthetic-star"

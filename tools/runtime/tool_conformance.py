@@ -6,6 +6,7 @@
 
 import json
 import re
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -37,7 +38,8 @@ def _check_parsing(tool: Tool) -> None:
     given = tool.parse(tool.example)
     again = tool.parse(json.loads(given.model_dump_json()))
     assert input_hash(given) == input_hash(again), f"{tool.name}: an input changes on its way through JSON"
-    for bad in ({**tool.example, "no_such_field": 1}, [], None, "text"):
+    bads: tuple[Any, ...] = ({**tool.example, "no_such_field": 1}, [], None, "text")
+    for bad in bads:
         try:
             tool.parse(bad)
         except EnlistError as error:

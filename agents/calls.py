@@ -100,8 +100,9 @@ def execute(memory: Memory, call: Call) -> None:
             found = _findings(tool, call, given, ran.output)
     except EnlistError as error:
         if error.kind != "control":
-            memory.commit(call.run, call.attempt, [NewEvent(
-                kind="tool.failed", role=call.role, key=f"{key}:{tries}", data={**head, "error": error.to_dict()})])
+            told = {**head, "error": error.to_dict(), "level": runner.level_of(tool)}
+            memory.commit(call.run, call.attempt, [NewEvent(kind="tool.failed", role=call.role, key=f"{key}:{tries}",
+                                                            data=told)])
         raise
     outcome = NewRecord(kind="outcome", id=key, role=call.role, data={
         **head, "input": given.model_dump(mode="json"), "output": ran.output.model_dump(mode="json"),

@@ -3,6 +3,7 @@
 An agent reads its own attachments, the findings and outcomes of upstream roles, and nothing else.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,6 +79,10 @@ class Work:
         return call_tool(self.memory, Call(
             memory=mine.memory, run=mine.run, attempt=mine.attempt, role=mine.role, agent=mine.agent, step=step,
             capability=mine.capability, tool=tool, input=dict(data), limit=min(limits), deadline=mine.deadline))
+
+    def out_of_time(self) -> bool:
+        """Whether the run's deadline has passed."""
+        return self.assignment.deadline is not None and time.time() >= self.assignment.deadline
 
     def upstream_findings(self) -> list[Finding]:
         """Findings of the roles upstream, in order of their making."""

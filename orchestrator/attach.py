@@ -4,7 +4,10 @@ A folder stands for the regular files in it, at any depth, in order of their nam
 over. The same content twice is one attachment.
 """
 
+import os
+import stat
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from enlist.orchestrator.request import Attachment
@@ -32,23 +35,46 @@ def attach(memory: Memory, paths: Sequence[Path]) -> tuple[Attachment, ...]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    if not path.exists():
-        raise EnlistError("not_found", "an attached file is not there", given=str(path),
-                          fix="check the path; `--attach` takes a file or a folder")
-    if path.is_file():
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise EnlistError("not_found", "an attached file is not there", given=_shown(path),
+                          fix="check the path; `--attach` takes a file or a folder") from error
+    except (OSError, ValueError) as error:  # no permission on the way, a name too long, a NUL in it
+        raise EnlistError("bad_input", f"an attachment cannot be looked at: {_reason(error)}", given=_shown(path),
+                          fix="check the path and its permissions") from error
+    if stat.S_ISREG(mode):
         yield path, path.name
         return
-    if not path.is_dir():
-        raise EnlistError("bad_input", "an attachment is neither a file nor a folder", given=str(path),
+    if not stat.S_ISDIR(mode):
+        raise EnlistError("bad_input", "an attachment is neither a file nor a folder", given=_shown(path),
                           allowed="regular files and folders", fix="save what it holds to a file and attach that")
-    inside = sorted(f for f in path.rglob("*") if f.is_file() and not f.is_symlink()
-                    and not any(part.startswith((".", "__pycache__")) for part in f.relative_to(path).parts))
-    if not inside or len(inside) > MOST_FILES:
-        raise EnlistError("bad_input", f"an attached folder holds {len(inside)} files that can be read",
-                          given=str(path), allowed=f"1 to {MOST_FILES} regular files",
-                          fix="attach the files that matter")
+    inside = sorted(islice(_inside(path), MOST_FILES + 1))
+    if not 0 < len(inside) <= MOST_FILES:
+        raise EnlistError("bad_input", f"an attached folder holds {'more than ' if inside else ''}"
+                          f"{MOST_FILES if inside else 'no'} files that can be read", given=_shown(path),
+                          allowed=f"1 to {MOST_FILES} regular files", fix="attach the files that matter")
     for file in inside:
         yield file, file.relative_to(path).as_posix()
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The regular files below a folder, hidden ones, links and folders that may not be entered left out."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "__pycache__")))
+        for name in files:
+            file = Path(here) / name
+            if not name.startswith(".") and not file.is_symlink() and file.is_file():
+                yield file
+
+
+def _shown(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _attach_file(memory: Memory, file: Path, name: str) -> Attachment:

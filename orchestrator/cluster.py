@@ -9,6 +9,7 @@ import logging
 import os
 import platform
 import secrets
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from enlist.tools.runtime.errors import EnlistError
 
 PROTOCOL = 1  # of Assignment, Call and the journal; nodes with another number are refused
 TOKEN_FILE = "ray-token"
+KNOCK = 5.0  # seconds that a cluster's port gets to answer
 
 
 def prepare_environment(home: Path, mode: str) -> None:
@@ -55,6 +57,25 @@ def versions() -> dict[str, str]:
 
     return {"python": ".".join(platform.python_version_tuple()[:2]), "ray": version("ray"),
             "enlist": version("enlist"), "protocol": str(PROTOCOL)}
+
+
+def check_address(address: str) -> None:
+    """Refuse an address where no cluster can be, before a run is made.
+
+    Raises:
+        EnlistError: `bad_input` for another form than HOST:PORT, `not_found` where nothing listens there.
+    """
+    if not address or address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        raise EnlistError("bad_input", "this is no address of a Ray cluster", given=repr(address),
+                          allowed="HOST:PORT, as deploy/start-node.sh head prints it, or auto", fix="correct --address")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise EnlistError("not_found", f"nothing answers at this address: {error}", given=address,
+                          fix="start a cluster (see deploy/), or leave --address away for a local Ray") from error
 
 
 class Connection:
@@ -124,7 +145,10 @@ class Connection:
             ray.init(address=self.address, **common)
             self._shake_hands()
         else:
-            ray.init(address="local", include_dashboard=False, num_cpus=os.cpu_count(), **common)
+            context = ray.init(address="local", include_dashboard=False, num_cpus=os.cpu_count(), **common)
+            if self._reaper is not None and self._reaper.stdin is not None:
+                self._reaper.stdin.write(f"{context.address_info['session_dir']}\n".encode())
+                self._reaper.stdin.flush()
 
     def _shake_hands(self) -> None:
         import ray

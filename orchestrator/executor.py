@@ -86,9 +86,12 @@ class Executor:
     def _obey(self, state: RunState) -> None:
         if self.interrupted() or stop_requested(self.memory, self.run, self.attempt):
             raise EnlistError("cancelled", "the run was stopped", fix=f"go on with `enlist resume {self.run}`")
-        if self.deadline is not None and time.time() > self.deadline:
+        if self._late():
             raise EnlistError("budget_exhausted", "the run's time is spent",
                               fix=f"go on with `enlist resume {self.run} --budget-seconds N`")
+
+    def _late(self) -> bool:
+        return self.deadline is not None and time.time() >= self.deadline
 
     def _ready(self, state: RunState, running: set[str]) -> list[str]:
         """Roles whose upstream roles have ended; a verifier without a finished analyst is given up here."""
@@ -119,8 +122,8 @@ class Executor:
 
     def _after(self, state: RunState, role: str, lost: EnlistError | None) -> None:
         """Act on the end of a role's task."""
-        if role in state.finished:
-            return
+        if role in state.finished or self._late():
+            return  # what fails for want of time is open when the run goes on
         failures = state.failures_of(role)
         if lost is not None or not failures:  # the worker could not tell the journal
             error = lost or EnlistError("worker_died", f"the worker of role {role} ended without a word")

@@ -1,14 +1,15 @@
-"""The reaper: a small process that outlives a killed driver for a moment and ends what it left behind.
+"""The reaper: a small process that outlives a driver for a moment and clears away what it left behind.
 
 When a driver is killed, most of its local Ray dies with it, but some of Ray's agents live on for minutes. The reaper
 remembers the driver's descendants while the driver lives; when the pipe from the driver closes, those that are still
-the same processes are given a moment, then killed. It touches nothing else, and a driver that ends in good order has no
-descendants left.
+the same processes get a moment, then are killed. The folder of Ray's session, whose path came through the pipe, goes
+too: Ray keeps it for ever. The reaper touches nothing else.
 """
 
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,16 +39,26 @@ def begun(pid: int) -> int | None:
 def main() -> None:
     from enlist.tools.runtime.sandbox.inside.tree import descendants
 
-    driver, me, known = int(sys.argv[1]), os.getpid(), {}
-    while not select.select([sys.stdin], [], [], LOOK)[0]:
+    driver, me, known, session = int(sys.argv[1]), os.getpid(), {}, b""
+    while True:
+        if select.select([0], [], [], LOOK)[0]:
+            told = os.read(0, 4096)
+            if not told:
+                break
+            session += told
         for pid in descendants(driver):
             if pid != me and pid not in known and (when := begun(pid)) is not None:
                 known[pid] = when
-    time.sleep(MOMENT)
+    until = time.monotonic() + MOMENT
+    while time.monotonic() < until and any(begun(pid) == when for pid, when in known.items()):
+        time.sleep(0.1)
     for pid, when in known.items():
         if begun(pid) == when:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+    folder = session.decode().strip()
+    if Path(folder).name.startswith("session_"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from enlist.agents.pool import Pool, capabilities_served, shipped
+from enlist.agents.pool import Pool, capabilities_served
 from enlist.orchestrator.attach import attach
 from enlist.orchestrator.capabilities import load_capabilities
-from enlist.orchestrator.cluster import Connection
+from enlist.orchestrator.cluster import Connection, check_address
 from enlist.orchestrator.driver import Interrupt, Lease
 from enlist.orchestrator.executor import Executor, Watch
 from enlist.orchestrator.plan import Planning
 from enlist.orchestrator.planning import plan_request, read_request
-from enlist.orchestrator.report.content import Content, assemble
-from enlist.orchestrator.report.files import Written, write_report
+from enlist.orchestrator.report.content import Claim, Content, assemble, claims_of
+from enlist.orchestrator.report.files import Written, check_folder, write_report
 from enlist.orchestrator.request import Attachment, Budget, Request
 from enlist.orchestrator.snapshots import pinned_pool
 from enlist.orchestrator.state import ENDED, RunState, Status
@@ -59,6 +59,7 @@ class Ended:
             "run": self.run, "status": self.status, "plan": content.get("plan"), "team": team.get("members", []),
             "findings": content.get("claims", []), "missing": content.get("missing", []),
             "nearest": content.get("nearest", []), "unfinished": content.get("unfinished", []),
+            "notes": content.get("notes", []),
             "report": self.written.paths() if self.written else None, "cost": self.cost,
             "reenlisted": list(self.reenlisted), "sandbox": self.levels,
             "error": self.error.to_dict() if self.error else None, "next": self.next}
@@ -75,12 +76,13 @@ def make_plan(memory: Memory, text: str, attachments: tuple[Attachment, ...], bu
     return request, plan_request(request, load_capabilities(), capabilities_served(pool, models))
 
 
-def team_only(config: Config, text: str, paths: Sequence[Path],
-              pool: Pool | None = None) -> tuple[Planning, Team | None]:
-    """Plan and team without a run: what `enlist team` shows."""
+def team_only(config: Config, text: str, paths: Sequence[Path], pool: Pool | None = None,
+              snapshot: str | None = None) -> tuple[Planning, Team | None]:
+    """Plan and team without a run: what `enlist team` shows, over the pool that `enlist run` would take."""
+    check_seed(config["seed"])
     memory = open_memory(config.locator())
     try:
-        pool = pool or shipped()
+        pool = pool or pinned_pool(memory, snapshot)[0]
         _, planning = make_plan(memory, text, attach(memory, paths), Budget(), pool)
         return planning, enlist_team(planning.plan, pool, seed=config["seed"]) if planning.plan else None
     finally:
@@ -99,6 +101,9 @@ def run(config: Config, text: str, paths: Sequence[Path] = (), *, snapshot: str 
         raise EnlistError("bad_input", "the request is empty", given=repr(text[:20]),
                           fix='say what you want to know, for example enlist run "How far is this model from the limit '
                               'of an H100?" --attach model.py')
+    check_seed(config["seed"])
+    check_address(config["address"])
+    check_folder(Path(config["out"]))
     memory = open_memory(config.locator())
     try:
         pool, snapshot_id = pinned_pool(memory, snapshot)
@@ -121,6 +126,7 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
         EnlistError: `not_found`; `lease_held` where the run is alive; `version_mismatch` where what is installed is not
             what the run was made with, unless `accept_changed`.
     """
+    check_address(config["address"])
     memory = open_memory(config.locator())
     try:
         state = RunState.read(memory, id)
@@ -179,7 +185,7 @@ def _drive(memory: Memory, config: Config, id: str, pool: Pool, planning: Planni
             watch(memory.events(id))
             if connection is not None:
                 state = _execute(memory, config, id, lease, connection, pool, state, watch, interrupt)
-                status = _verdict(state)
+                status = _verdict(state, claims_of(memory, id))
         except EnlistError as fault:
             error = fault
             if fault.code == "stale_attempt" or lease.lost():
@@ -231,8 +237,9 @@ def worker_locator(memory: Memory, config: Config, connection: Connection) -> st
     return memory.locator()
 
 
-def _verdict(state: RunState) -> Status:
-    """`done` where every role finished and nothing is missing, `failed` where no analyst finished, else `partial`."""
+def _verdict(state: RunState, claims: Sequence[Claim]) -> Status:
+    """`done` where every role finished, nothing is missing and nothing was refuted; `failed` where no analyst finished;
+    else `partial`."""
     plan = state.planning.plan if state.planning else None
     if plan is None:
         return "failed"
@@ -240,7 +247,7 @@ def _verdict(state: RunState) -> Status:
     if not any(a in state.finished for a in analysts):
         return "failed"
     whole = all(r.id in state.finished for r in plan.roles) and not (state.planning and state.planning.missing)
-    return "done" if whole else "partial"
+    return "done" if whole and not any(c.status == "refuted" for c in claims) else "partial"
 
 
 def _finish(memory: Memory, config: Config, id: str, attempt: int, status: Status, error: EnlistError | None,
@@ -284,9 +291,16 @@ def cost_of(memory: Memory, id: str) -> dict[str, float]:
 
 
 def levels_of(memory: Memory, id: str) -> dict[str, str]:
-    """The sandbox level that each tool's child ran at."""
-    found = {r.data["tool"]: r.data["level"] for r in memory.records("outcome", id) if r.data["level"]}
-    return dict(sorted(found.items()))
+    """The sandbox level that each tool's child ran at, whether it ended well or not."""
+    ended = [e.data for e in memory.events(id) if e.kind in ("tool.finished", "tool.failed")]
+    return dict(sorted({data["tool"]: data["level"] for data in ended if data.get("level")}.items()))
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the search does not take."""
+    if not 0 <= seed < 2**63:
+        raise EnlistError("bad_input", "the seed is out of range", given=str(seed), allowed="0 to 2**63 - 1",
+                          fix="correct --seed")
 
 
 def _ended(memory: Memory, id: str, state: RunState, content: Content | None, written: Written | None,

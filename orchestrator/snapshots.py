@@ -61,8 +61,8 @@ def pinned_pool(memory: Memory, snapshot: str | None, *, accept_changed: bool = 
 
 
 def _counts(code: str) -> bool:
-    """Whether a fault speaks against the agent: the user's own and a stop do not."""
-    return code in ("timeout", "tool_failed", "invalid_output", "internal", "resource_limit")
+    """Whether a fault speaks against the agent: what the user's own code raised, and a stop, do not."""
+    return code in ("timeout", "invalid_output", "internal", "resource_limit")
 
 
 def _tracks(record: Record) -> Tracks:

@@ -1,7 +1,9 @@
 """How the analyst works: capture each model in the sandbox, then bound it from its graph alone."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 from enlist.agents.graph import Draft, State
 from enlist.agents.work import Input, Work
@@ -18,24 +20,24 @@ def act(work: Work, state: State) -> Draft:
     """Bounds of the attached model on the devices asked for; a second round keeps the devices that are known."""
     model, siblings = _files(work)
     constraints = work.request["constraints"]
-    devices = _devices(work, constraints["devices"], settle=state["round"] > 1)
-    unknown = [d for d in devices if not _is_known(d)]
+    devices, unknown = _devices(work, constraints["devices"])
     if unknown and state["round"] < int(work.knobs["rounds"] or 1):
         return Draft(data={"unknown": unknown})  # the check complains; the next round goes on without them
+    for name in unknown:
+        work.note(f"no data sheet for {name}, so nothing is said of it; known devices: {_known()}")
     captured = work.call("solar-capture", "capture", {
-        "model": model.ref.model_dump(), "target": None,
+        "model": model.ref.model_dump(), "target": _target(work, model),
         "extra_files": [s.ref.model_dump() for s in siblings] if work.knobs["siblings"] else []})
-    if constraints["training"]:
-        work.note("training was asked for; these bounds are of one forward pass")
+    _note_limits(work, constraints)
     dtypes: list[str | None] = [constraints["dtype"]]
     if work.knobs["precision"] == "sweep":
         dtypes += [d for d in SWEEP if d not in dtypes]
     bounded = []
     for dtype in dtypes:
-        outcome = work.call("solar-bounds", f"bounds:{dtype or 'as written'}", {
-            "graph": captured.output.graph.model_dump(), "devices": list(devices),
-            "measured_s": _stated_seconds(work), "dtype": dtype})
-        bounded.append(outcome.output)
+        for seconds, group in _by_stated_time(work, devices).items():
+            outcome = work.call("solar-bounds", f"bounds:{dtype or 'as written'}:{seconds or 'no time'}", {
+                "graph": captured.output.graph.model_dump(), "devices": group, "measured_s": seconds, "dtype": dtype})
+            bounded.append(outcome.output)
     return Draft(data={"bounds": [
         {"device": d.device, "fused_s": d.fused_s, "unfused_s": d.unfused_s} for b in bounded for d in b.devices]})
 
@@ -62,23 +64,64 @@ def _files(work: Work) -> tuple[Input, list[Input]]:
     return ranked[0], [i for i in ranked[1:] if i.ref.name.endswith(".py")]
 
 
-def _devices(work: Work, named: Sequence[str], settle: bool) -> list[str]:
+def _target(work: Work, model: Input) -> str | None:
+    """The one class of the file that the request names, if it names one; None is the class Model."""
+    source = work.memory.open_artifact(model.ref).read_text(encoding="utf-8", errors="replace")
+    words = set(re.findall(r"\w+", str(work.request["text"])))
+    named = [c for c in re.findall(r"^class\s+(\w+)", source, flags=re.MULTILINE) if c in words]
+    return named[0] if len(named) == 1 else None
+
+
+def _devices(work: Work, named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Devices to bound, by the names of their data sheets, and those named that have none.
+
+    Raises:
+        EnlistError: `not_found` where devices are named and none has a data sheet; another device is no answer.
+    """
     wanted = list(named) or list(DEFAULT_DEVICES)
-    if settle:
-        unknown = [d for d in wanted if not _is_known(d)]
-        wanted = [d for d in wanted if _is_known(d)] or list(DEFAULT_DEVICES)
-        for name in unknown:
-            work.note(f"no data sheet for {name}; known devices: {', '.join(d.name for d in sheet())}")
-    return list(dict.fromkeys([*wanted, *(d.name for d in sheet())])) if work.knobs["devices"] == "all" else wanted
+    unknown = [d for d in wanted if not _resolved(d)]
+    if len(unknown) == len(wanted):
+        raise EnlistError("not_found", f"no data sheet for {', '.join(unknown)}", given=", ".join(unknown),
+                          allowed=_known(), fix="ask about one of these, or add a data sheet to the hardware file")
+    found = [name for d in wanted for name in _resolved(d)]
+    if work.knobs["devices"] == "all":
+        found += [d.name for d in sheet()]
+    return list(dict.fromkeys(found)), unknown
 
 
-def _is_known(device: str) -> bool:
+def _resolved(device: str) -> list[str]:
     try:
-        return bool(resolve([device]))
+        return [d.name for d in resolve([device])]
     except EnlistError:
-        return False
+        return []
 
 
-def _stated_seconds(work: Work) -> float | None:
-    """The first run time that the user states, in seconds."""
-    return next((float(m["value"]) for m in work.request["measurements"] if m["quantity"] == "time"), None)
+def _known() -> str:
+    return ", ".join(d.name for d in sheet())
+
+
+def _by_stated_time(work: Work, devices: Sequence[str]) -> dict[float | None, list[str]]:
+    """Devices by the time in seconds that the user states for them (None: no time); a time without a device is for
+    all that have none of their own."""
+    times = [m for m in work.request["measurements"] if m["quantity"] == "time"]
+    if work.request["constraints"]["training"] and times:
+        work.note("the stated time is of training and these bounds are of one forward pass, so they are not compared")
+        times = []
+    groups: dict[float | None, list[str]] = {}
+    for device in devices:
+        own = [m for m in times if m["device"] and device in _resolved(m["device"])]
+        mine = own or [m for m in times if not m["device"]]
+        if len({m["value"] for m in mine}) > 1:
+            work.note(f"several times are stated for {device}; {mine[0]['quote']!r} was taken")
+        groups.setdefault(float(mine[0]["value"]) if mine else None, []).append(device)
+    return groups
+
+
+def _note_limits(work: Work, constraints: Mapping[str, Any]) -> None:
+    """Say what the request asks for and this analyst does not do."""
+    if constraints["training"]:
+        work.note("training was asked for; these bounds are of one forward pass")
+    for name in ("batch", "length"):
+        if constraints[name] is not None:
+            work.note(f"{name} {constraints[name]} was named; the shapes are those that get_inputs gives, so change "
+                      "them there to price others")

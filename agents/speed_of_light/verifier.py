@@ -11,6 +11,7 @@ from enlist.tools.solar.check import Count
 from enlist.tools.solar.confirm import ROUTE, checks
 
 STATED_ROUTE = "the request's own words"
+FUSED = "fused lower bound"
 RELATIVE = 1e-9  # of a division that is done again
 
 
@@ -50,8 +51,9 @@ def _count(work: Work, role: str, capture: dict[str, Any] | None, round: int) ->
         try:
             counts.append(work.call("solar-check", f"count:{role}:{round}:{n}", capture["input"]).output)
         except EnlistError as error:
-            if error.kind in ("control", "transient"):
-                raise
+            late = error.code == "timeout" and work.out_of_time()
+            if late or error.kind in ("control", "transient"):
+                raise  # this says nothing of the model: the count is made when the run goes on
             return None, f"the second count failed: {error.message}"
     if any(c != counts[0] for c in counts):
         return None, "two counts of the same model differ, so neither tells"
@@ -63,22 +65,32 @@ def _with_stated(work: Work, made: list[Check], found: list[Finding], bounds: Bo
     ratios = {f.id: f for f in found if f.tier == "stated"}
     kept = [c for c in made if c.finding not in ratios]
     for finding in ratios.values():
-        kept.append(_check_ratio(work, finding, bounds))
+        kept.append(_check_ratio(work, finding, bounds, _standing(finding, found, made)))
     return kept
 
 
-def _check_ratio(work: Work, finding: Finding, bounds: Bounds) -> Check:
+def _standing(ratio: Finding, found: list[Finding], made: list[Check]) -> str:
+    """The verdict on the fused bound that a ratio divides by."""
+    device = ratio.conditions.get("device")
+    bound = next((f.id for f in found if f.predicate == FUSED and f.conditions.get("device") == device), None)
+    return next((c.status for c in made if c.finding == bound), "not_checked")
+
+
+def _check_ratio(work: Work, finding: Finding, bounds: Bounds, standing: str) -> Check:
     def verdict(status: str, reason: str) -> Check:
         return Check.model_validate({"finding": finding.id, "status": status, "route": STATED_ROUTE, "reason": reason})
 
-    said = next((m for m in work.request["measurements"] if m["quantity"] == "time"), None)
     device = next((d for d in bounds.devices if d.device == finding.conditions.get("device")), None)
+    said = next((m for m in work.request["measurements"] if m["quantity"] == "time" and device is not None
+                 and m["value"] == device.headroom.measured_s), None)
     if said is None or device is None:
-        return verdict("not_checked", "the request states no time, or the device has no bound")
+        return verdict("not_checked", "the request states no such time, or the device has no bound")
     if said["quote"] not in work.request["text"]:
         return verdict("refuted", f"the request does not say {said['quote']!r}")
     again = said["value"] / device.fused_s
     if abs(again - float(finding.value or 0.0)) > RELATIVE * again:
         return verdict("refuted", f"{said['value']:.4g} s over {device.fused_s:.4g} s is {again:.4g}")
+    if standing != "confirmed":
+        return verdict(standing, f"the division is right, but the bound that it divides by is {standing}")
     return verdict("confirmed", f"{said['quote']!r} over the fused bound is {again:.4g}; the time itself is the user's "
                                 "statement and was not measured here")

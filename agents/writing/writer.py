@@ -20,6 +20,7 @@ from enlist.tools.runtime.section import Section, Sentence
 from enlist.tools.runtime.tool import load
 
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
+REFUTED_TABLES = "REFUTED claims rest on the same outputs as these tables: do not rely on them."
 REFUTED = " (REFUTED by the verifier: do not rely on this)"
 
 
@@ -72,7 +73,9 @@ def _finish(work: Work, section: Section, refuted: set[str]) -> Section:
             continue
         worded = _reword(work, sentence) if work.knobs["wording"] == "model" else sentence
         lead.append(worded.model_copy(update={"text": worded.text + REFUTED}) if doubted else worded)
-    return section.model_copy(update={"lead": tuple(lead), "tables": tables,
+    cited = {f for sentence in section.lead for f in sentence.findings}
+    doubt = (REFUTED_TABLES,) if cited & refuted else ()
+    return section.model_copy(update={"lead": tuple(lead), "tables": tables, "notes": (*doubt, *section.notes),
                                       "figures": section.figures if work.knobs["figures"] else ()})
 
 

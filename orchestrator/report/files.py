@@ -49,10 +49,21 @@ def write_report(memory: Memory, out: Path, run: str, status: str, content: Cont
             _replace(folder / f"report.{kind}", text.encode("utf-8", "replace"))
     except OSError as error:
         raise EnlistError("bad_input", f"the report cannot be written: {error.strerror}", given=str(folder),
-                          fix=f"name another folder with --out, then `enlist resume {run}`") from error
+                          fix=f"name another folder: ENLIST_OUT=FOLDER enlist resume {run}") from error
     refs = {kind: memory.put_bytes(text.encode("utf-8", "replace"), media_type=media[kind], name=f"report.{kind}")
             for kind, text in texts.items()}
     return Written(folder=str(folder), md=refs["md"], html=refs["html"], json_=refs["json"])
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder for reports that cannot be written to, before anything is done."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise EnlistError("bad_input", f"no report can be written there: {error.strerror}", given=str(out),
+                          allowed="a folder that can be written to", fix="name another folder with --out") from error
 
 
 def _replace(path: Path, data: bytes) -> None:

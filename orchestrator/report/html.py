@@ -1,11 +1,19 @@
 """The report as one HTML file: no scripts, nothing loaded from elsewhere; figures are inline SVG made by our tools."""
 
+import html
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
 from enlist.orchestrator.report.content import Content
-from enlist.orchestrator.report.wording import about_lines, describe_evidence, give_up, headline, number, shorten
+from enlist.orchestrator.report.wording import (
+    about_lines,
+    describe_evidence,
+    give_up,
+    headline,
+    number,
+    printable,
+    shorten,
+)
 from enlist.tools.runtime.section import Section, Sentence, Table
 
 STYLE = """
@@ -17,6 +25,11 @@ td,th{border:1px solid #ddd;padding:.25rem .5rem;text-align:left;vertical-align:
 font-variant-numeric:tabular-nums}.confirmed{color:#175}.refuted{color:#b00;font-weight:bold}.not_checked{color:#850}
 code,pre{background:#f5f5f5;padding:.1rem .3rem;white-space:pre-wrap}svg{max-width:100%;height:auto}
 """
+
+
+def escape(text: str) -> str:
+    """`text` as HTML text, with nothing in it that cannot be seen."""
+    return html.escape(printable(text))
 
 
 def render_html(content: Content, status: str, about: dict[str, Any]) -> str:

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from enlist.orchestrator.report.content import Claim, Content
-from enlist.orchestrator.report.wording import about_lines, describe_evidence, give_up, headline, number, shorten
+from enlist.orchestrator.report.wording import (
+    about_lines,
+    describe_evidence,
+    give_up,
+    headline,
+    number,
+    printable,
+    shorten,
+)
 from enlist.tools.runtime.section import Section, Sentence, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
@@ -16,7 +24,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 
 def escape(text: str) -> str:
     """`text` as literal Markdown on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def render_markdown(content: Content, status: str, about: dict[str, Any]) -> str:
@@ -59,7 +67,7 @@ def _section(section: Section, marks: dict[str, str]) -> Iterator[str]:
     if section.notes:
         yield ""
     if section.next:
-        yield from ["What would tell more:", "", *(f"    {line}" for line in section.next.split("\n")), ""]
+        yield from ["What would tell more:", "", *(f"    {printable(line)}" for line in section.next.split("\n")), ""]
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,9 +1,18 @@
 """Words that the Markdown and the HTML report share."""
 
+import re
 from typing import Any
 
 from enlist.orchestrator.report.content import Content, Unfinished
 from enlist.tools.runtime.findings import ArtifactEvidence, Evidence, RequestEvidence
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """`text` with control characters, direction marks and surrogates as U+FFFD: a report is read in terminals too."""
+    return _UNSEEN.sub("\ufffd", text)
+
 
 HEADLINES = {
     "done": "Every role finished.",

@@ -101,7 +101,7 @@ def put(memory: Any, name: str, text: str) -> ArtifactRef:
 def request(memory: Any, *devices: str, stated: bool = False) -> dict[str, Any]:
     said = [{"quantity": "time", "value": 0.0098, "quote": "9.8 ms", "device": None}] if stated else []
     return {"text": "it takes 9.8 ms", "attachments": [], "measurements": said,
-            "constraints": {"devices": list(devices), "dtype": None, "training": False}}
+            "constraints": {"devices": list(devices), "dtype": None, "training": False, "batch": None, "length": None}}
 
 
 def analyst_work(memory: Any, knobs: dict[str, Any], *devices: str, source: str = MODEL) -> Recording:
@@ -189,12 +189,77 @@ def test_a_verifier_confirms_a_ratio_to_a_stated_time_by_reading_the_request_aga
     run_agent(analyst, work)  # type: ignore[arg-type]
     work.knobs = defaults(verifier)
     draft, _, complaints = run_agent(verifier, work)  # type: ignore[arg-type]
-    ratios = {f.id for f in work.upstream_findings() if f.tier == "stated"}
-    assert not complaints and ratios
-    assert {c.status for c in draft.checks if c.finding in ratios} == {"confirmed"}
+    made = {f.id for f in work.upstream_findings() if f.tier == "stated"}
+    assert not complaints and made
+    assert {c.status for c in draft.checks if c.finding in made} == {"confirmed"}
     work.request["text"] = "it takes a while"
     draft, _, _ = run_agent(verifier, work)  # type: ignore[arg-type]
-    assert {c.status for c in draft.checks if c.finding in ratios} == {"refuted"}
+    assert {c.status for c in draft.checks if c.finding in made} == {"refuted"}
+
+
+def test_a_verifier_confirms_no_ratio_to_a_bound_that_it_could_not_check(memory: Any) -> None:
+    analyst, verifier = specialists()["light-analyst"], specialists()["light-verifier"]
+    work = analyst_work(memory, defaults(analyst), "H100")
+    run_agent(analyst, work)  # type: ignore[arg-type]
+    work.knobs, work.fail_first = {**defaults(verifier), "rounds": 1}, "solar-check"
+    draft, _, _ = run_agent(verifier, work)  # type: ignore[arg-type]
+    assert {c.status for c in draft.checks} == {"not_checked"} and len(draft.checks) == 6
+
+
+def stated(work: Recording, *times: tuple[float, str, str | None]) -> None:
+    work.request["measurements"] = [{"quantity": "time", "value": v, "quote": q, "device": d} for v, q, d in times]
+    work.request["text"] = " and ".join(q for _, q, _ in times)
+
+
+def ratios(work: Recording) -> dict[str, float]:
+    """Stated over bound, times bound: the time that each device was given."""
+    found = [f for f in work.upstream_findings() if f.tier == "stated"]
+    bounds = {f.conditions["device"]: f.value for f in work.upstream_findings() if f.predicate == "fused lower bound"}
+    return {str(f.conditions["device"]): round(float(f.value or 0) * float(bounds[f.conditions["device"]] or 0), 9)
+            for f in found}
+
+
+def test_a_stated_time_is_held_only_against_the_device_that_it_was_stated_for(memory: Any) -> None:
+    analyst, verifier = specialists()["light-analyst"], specialists()["light-verifier"]
+    work = analyst_work(memory, defaults(analyst), "A100", "H100")
+    stated(work, (900e-6, "900us on an A100", "A100"), (600e-6, "0.6 ms on an H100 SXM", "H100 SXM"))
+    run_agent(analyst, work)  # type: ignore[arg-type]
+    assert ratios(work) == {"A100 SXM 80GB": 900e-6, "H100 SXM": 600e-6}
+    work.knobs = defaults(verifier)
+    draft, _, _ = run_agent(verifier, work)  # type: ignore[arg-type]
+    assert {c.status for c in draft.checks} == {"confirmed"}
+
+
+def test_a_time_for_a_device_without_a_data_sheet_is_held_against_nothing(memory: Any) -> None:
+    work = analyst_work(memory, defaults(specialists()["light-analyst"]), "Abacus 9000", "H100 PCIe")
+    stated(work, (5e-3, "5 ms on an Abacus 9000", "Abacus 9000"))
+    run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
+    assert ratios(work) == {}
+
+
+def test_another_device_is_no_answer_to_a_question_about_an_unknown_one(memory: Any) -> None:
+    work = analyst_work(memory, defaults(specialists()["light-analyst"]), "Abacus 9000")
+    with pytest.raises(EnlistError, match="no data sheet for Abacus 9000") as fault:
+        run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
+    assert fault.value.kind == "user" and "H100 SXM" in (fault.value.allowed or "")
+    assert not work.upstream_findings()
+
+
+@pytest.mark.parametrize(("name", "value"), [("batch", 8), ("length", 4096), ("training", True)])
+def test_what_the_request_restricts_and_the_bounds_do_not_follow_is_said(memory: Any, name: str, value: object) -> None:
+    work = analyst_work(memory, defaults(specialists()["light-analyst"]), "H100")
+    work.request["constraints"][name] = value
+    run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
+    assert any(name in note for note in work.notes)
+    assert bool(ratios(work)) == (name != "training")
+
+
+def test_a_class_that_the_request_names_is_the_target(memory: Any) -> None:
+    source = MODEL.replace("class Model", "class Net").replace("nn.Linear(width, width)", "nn.Linear(width, 2 * width)")
+    work = analyst_work(memory, defaults(specialists()["light-analyst"]), "H100", source=source)
+    work.request["text"] = "how far is Net from the limit?"
+    run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
+    assert {f.subject for f in work.upstream_findings()} == {"model.py:Net"}
 
 
 class Parrot:

@@ -147,3 +147,11 @@ def test_a_synthetic_card_is_never_enlisted_however_good_it_looks(executor: Exec
     real = build([*(pool.card(n) for n in range(len(pool))), star.model_copy(update={"synthetic": False})],
                  pool.declared)
     assert enlist_team(PLAN, real, seed=0).members[0].agent == "synthetic-star"
+
+
+def test_what_fails_for_want_of_time_is_open_when_the_run_goes_on(executor: Executor) -> None:
+    executor.deadline = 1.0
+    state = fail(executor, "timeout")
+    assert not state.given_up and not state.reenlisted
+    with pytest.raises(EnlistError, match="time is spent"):
+        executor._obey(state)

@@ -55,7 +55,8 @@ def run_job(work: Path) -> dict[str, object]:
     except EnlistError as error:
         return {"error": error.to_dict()}
     except BaseException as error:  # also SystemExit and KeyboardInterrupt raised by a user's code
-        return {"error": EnlistError("tool_failed", f"{job['tool']}: {type(error).__name__}: {error}"[:2000],
+        return {"error": EnlistError("tool_failed", f"{tool.name}: {type(error).__name__}: {error}"[:2000],
+                                     fix="run the attached file by itself in plain Python and mend what it raises",
                                      details=traceback.format_exc()[-4000:]).to_dict()}
 
 

@@ -5,6 +5,7 @@ the caller dies. What comes back is JSON against the tool's declared output; art
 """
 
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from pydantic import BaseModel
 from enlist.tools.runtime import child
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError, boundary
+from enlist.tools.runtime.sandbox import Limits, Sandbox, best, collect, python_folders, python_job, sandbox
 from enlist.tools.runtime.tool import Tool, ToolModel
 
 RESULT_LIMIT = 64 << 20  # bytes of result.json; a larger document is refused rather than parsed
@@ -115,13 +117,11 @@ def _run_inline(tool: Tool, given: ToolModel, context: InlineContext) -> Ran:
 
 def _run_child(tool: Tool, declared_as: str, given: ToolModel, shelf: Shelf, work: Path, seconds: float,
                cancelled: Callable[[], bool], progress: Progress) -> Ran:
-    from enlist.tools.runtime.sandbox import Limits, best, collect, python_job, sandbox
-
     (work / child.INPUTS).mkdir()
     for ref in artifacts_in(given):
         shutil.copyfile(shelf.open_artifact(ref), work / child.INPUTS / ref.sha256)
     (work / child.JOB).write_text(json.dumps({"tool": declared_as, "input": given.model_dump(mode="json")}))
-    box = best() if tool.isolation == "sandbox" else sandbox("basic")
+    box = _box(tool)
     limits = Limits(seconds=seconds, memory_bytes=tool.resources.memory_bytes)
     said = 0
 
@@ -130,7 +130,7 @@ def _run_child(tool: Tool, declared_as: str, given: ToolModel, shelf: Shelf, wor
         said = _relay(work / child.PROGRESS, said, progress)
         return cancelled()
 
-    plugins = [Path(p).absolute() for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and Path(p).is_dir()]
+    plugins = _plugin_folders(tool)
     job = python_job(work, module="enlist.tools.runtime.child", limits=limits, read_only=plugins,
                      environment={"PYTHONPATH": os.pathsep.join(map(str, plugins))} if plugins else None)
     ended = box.run(job, watch)
@@ -143,12 +143,41 @@ def _run_child(tool: Tool, declared_as: str, given: ToolModel, shelf: Shelf, wor
         raise EnlistError("cancelled", f"tool {tool.name} was stopped")
     if ended.ending in ("memory", "processes", "disk", "output"):
         raise EnlistError("resource_limit", f"tool {tool.name} was killed: {ended.ending} over the limit",
-                          allowed=str(limits), details=tail)
+                          allowed=f"{limits.memory_bytes >> 20} MiB of memory, {limits.processes} processes, "
+                                  f"{limits.disk_bytes >> 20} MiB of files, {limits.output_bytes >> 20} MiB of output",
+                          fix="make the attached code need less of it", details=tail)
     files = collect(work)
     if child.RESULT not in files:
         raise EnlistError("tool_failed", f"tool {tool.name} ended without a result (exit status {ended.code}); "
-                          "the attached code may have ended the process", details=tail)
+                          "the attached code may have ended the process", given=tail.strip()[-200:] or None,
+                          fix="run the attached file by itself and take out what ends the process", details=tail)
     return Ran(_accept(tool, files, shelf), ended.seconds, ended.level)
+
+
+def _box(tool: Tool) -> Sandbox:
+    return best() if tool.isolation == "sandbox" else sandbox("basic")
+
+
+def level_of(tool: Tool) -> str | None:
+    """The sandbox level that a tool's child runs at here; None for an inline tool, or where there is no sandbox."""
+    try:
+        return None if tool.isolation == "inline" else _box(tool).level
+    except EnlistError:
+        return None
+
+
+def _plugin_folders(tool: Tool) -> list[Path]:
+    """Folders that a child needs to import the tool beside this interpreter's own: those on PYTHONPATH, and the one
+    that holds the tool's package where that is an editable install."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [Path(p).absolute() for p in named if p and Path(p).is_dir()]
+    spec = importlib.util.find_spec(tool.run.partition(":")[0].partition(".")[0])
+    for place in (spec.submodule_search_locations or ([spec.origin] if spec.origin else [])) if spec else []:
+        folder = Path(place).absolute().parent
+        if tool.run.partition(".")[0] != "enlist" and not any(folder.is_relative_to(f) for f in (
+                *folders, *python_folders())):
+            folders.append(folder)
+    return folders
 
 
 def _accept(tool: Tool, files: dict[str, Path], shelf: Shelf) -> ToolModel:

@@ -26,6 +26,8 @@ from enlist.tools.runtime.sandbox import Limits, Sandbox, best, collect, python_
 from enlist.tools.runtime.tool import Tool, ToolModel
 
 RESULT_LIMIT = 64 << 20  # bytes of result.json; a larger document is refused rather than parsed
+WORK_PREFIX = "enlist-tool-"
+STALE = 24 * 3600.0  # seconds after which a work folder is one that a killed caller left
 OUTPUT_TAIL = 2000  # characters of a child's last output that an error carries
 
 Progress = Callable[[float, str], None]
@@ -86,11 +88,20 @@ def run_tool(tool: Tool, declared_as: str, given: ToolModel, shelf: Shelf, *, li
         raise EnlistError("timeout", f"no time is left for tool {tool.name}", fix="give a larger --budget-seconds")
     if tool.isolation == "inline":
         return _run_inline(tool, given, InlineContext(shelf, progress, cancelled))
-    work = Path(tempfile.mkdtemp(prefix="enlist-tool-"))
+    _sweep()
+    work = Path(tempfile.mkdtemp(prefix=WORK_PREFIX))
     try:
         return _run_child(tool, declared_as, given, shelf, work, seconds, cancelled, progress)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Remove work folders that killed callers left a day ago or longer."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{WORK_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > STALE and folder.stat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def artifacts_in(value: Any) -> Iterator[ArtifactRef]:

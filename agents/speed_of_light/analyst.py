@@ -107,6 +107,9 @@ def _by_stated_time(work: Work, devices: Sequence[str]) -> dict[float | None, li
     if work.request["constraints"]["training"] and times:
         work.note("the stated time is of training and these bounds are of one forward pass, so they are not compared")
         times = []
+    for other in (m for m in times if m["device"] and not set(_resolved(m["device"])) & set(devices)):
+        work.note(f"{other['quote']!r} is stated for {other['device']}, which is not among the devices here: "
+                  "not compared")
     groups: dict[float | None, list[str]] = {}
     for device in devices:
         own = [m for m in times if m["device"] and device in _resolved(m["device"])]

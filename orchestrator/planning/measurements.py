@@ -27,7 +27,7 @@ _SAMPLES = r"samples?|images?|frames?|sequences?|sequenzen|examples?|requests?|i
 _LONG_UNITS = "|".join(sorted((u for u in _TIME_UNITS if len(u) > 2), key=len, reverse=True))
 _SHORT_UNITS = "|".join(sorted((u for u in _TIME_UNITS if len(u) <= 2), key=len, reverse=True))  # "12 MS" is no time
 _QUANTITY = re.compile(
-    rf"(?P<number>{_NUMBER})(?P<kilo>(?-i:[kKM]))?[ \u00a0\u202f]?(?:"
+    rf"(?P<number>{_NUMBER})(?:[ \u00a0]?(?:±|\+/-)[ \u00a0]?\d+(?:[.,]\d+)?)?(?P<kilo>(?-i:[kKM]))?[ \u00a0\u202f]?(?:"
     rf"(?P<tokens>(?:tokens?|toks?) ?(?:/ ?s(?:ec(?:ond)?)?|per second|a second|pro sekunde)\b|tps\b)"
     rf"|(?P<samples>(?:{_SAMPLES}) ?(?:/ ?s(?:ec(?:ond)?)?|per second|a second|pro sekunde)\b)"
     rf"|(?P<time>{_LONG_UNITS}|(?-i:{_SHORT_UNITS}))(?![\w²]|\^|-?(?:long|timeout|window|interval|deadline|budget|target|limit|sla))"
@@ -46,6 +46,15 @@ _TIMED = re.compile(
     r"|step|per)\b|:|=|耗时", re.I)
 _REDUCE = re.compile(r"\b(?:from|down|reduce\w*|cut|bring|lower|get)\b[^.;!?]*\bto\s+(?:about |around |~)?$", re.I)
 _CLAUSE_END = re.compile(r"[;!?\n]|[.,](?=\s)|\b(?:but|and|aber|und|pero|mais)\b")
+
+
+_DENIED = re.compile(
+    r"\b(?:not|never|no longer|cannot|\w+n['’]t|if|unless|would|used to|were to|suppose|assum\w+|imagine|does it|did it"
+    r"|do they|nicht|kein\w*|wenn|falls|würde|früher|no tarda|si tarda|ne prend|si ça)\b", re.I)
+"""Before a quantity in its clause: it is denied, supposed, asked for or past."""
+_PART = re.compile(r"\s*(?:/|per|pro|each|an?|in (?:the|each|one)) ?"
+                   r"(?:layer|block|kernel|head|op|operator|stage|gpu|rank)\b", re.I)
+_ON_CPU = re.compile(r"\bon (?:an? |the |my |our |this )?(?:cpu|laptop|macbook)\b", re.I)
 
 
 def read_measurements(text: str) -> tuple[Measurement, ...]:
@@ -96,6 +105,8 @@ def _stated(text: str, match: re.Match[str]) -> bool:
             r"\s*(?:or less|or faster|deadline|budget|target|limit|time-?out|sla|ago|window|at most|max\b|interval"
             r"|later|goal)", after):
         return False
+    if _DENIED.search(clause) or _PART.match(rest):
+        return False
     targets, timed = list(_TARGET.finditer(clause)), list(_TIMED.finditer(clause))
     if targets and (not timed or timed[-1].start() <= targets[-1].start() or _weak(timed[-1][0])):
         return False
@@ -112,6 +123,9 @@ def _device(text: str, match: re.Match[str], since: int, until: int, devices: li
     """The device named in the same clause after the quantity, else the last one before it in its sentence."""
     end = _CLAUSE_END.search(text, match.end(), until)
     stop = end.start() if end else until
+    clause = max((m.end() for m in _CLAUSE_END.finditer(text, since, match.start())), default=since)
+    if (cpu := _ON_CPU.search(text, clause, stop)) is not None:
+        return cpu[0].split()[-1]
     for device in devices:
         if match.end() <= device.start() and device.end() <= stop:
             return device[0]

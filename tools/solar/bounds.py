@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.tool import ToolModel
+from enlist.tools.solar.dtypes import FLOATS, dtype_name
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.hardware import Device
 from enlist.tools.solar.operators import Work, work
@@ -21,10 +22,13 @@ from enlist.tools.solar.traffic import Views, is_free
 NOTHING_MEASURED = "nothing was measured"
 _SHORT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "fp8",
           "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8"}
-_FLOATS = ("float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64")  # fastest first
-PRECISION_RULE = ("precision: PyTorch's defaults, so float32 matrix products run at the fp32 rate (TF32 off), float32 "
-                  "convolutions at the TF32 rate (on), and float32 attention at the TF32 rate at most (its "
-                  "memory-efficient kernel makes float32 products of three TF32 ones)")
+_FLOAT32_RULES = {
+    "matmul": "float32 matrix products run at the fp32 rate (TF32 off)",
+    "convolution": "float32 convolutions at the TF32 rate (on)",
+    "attention": "float32 attention at the TF32 rate at most (its memory-efficient kernel makes float32 products of "
+                 "three TF32 ones)",
+}
+"""PyTorch's defaults for float32, by kind of work."""
 
 
 class Term(ToolModel):
@@ -114,12 +118,13 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
 
     Args:
         measured_s: a measured time in seconds to set against the bounds.
-        dtype: price as if every floating tensor had this dtype (torch's name, such as "bfloat16").
+        dtype: price as if every floating tensor had this dtype (a name that `dtype_name` reads).
 
     Raises `bad_input` on a dtype that is not floating and a time that is not positive.
     """
     if measured_s is not None and measured_s <= 0:
         raise EnlistError("bad_input", "a measured time must be positive", given=f"{measured_s} s")
+    dtype = dtype_name(dtype) if dtype else None
     graph = _as_dtype(graph, dtype) if dtype else graph
     views = Views.of(graph)
     moving = [node for node in graph.nodes if not is_free(graph, node)]
@@ -134,7 +139,7 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
     transfers = _transfers(graph, views, moving, costs)
     unmodelled = tuple(sorted({node.op for node in moving if costs[node.id] is None}))
     return Bounds(
-        target=graph.target, assumed=(*graph.assumed, *_assumed(graph, dtype, unmodelled)), flop=dict(totals),
+        target=graph.target, assumed=(*graph.assumed, *_assumed(graph, costs, dtype, unmodelled)), flop=dict(totals),
         matrix_flop=dict(families), repriced_as=dtype, unfused_bytes=sum(p.bytes for p in priced),
         fused_bytes=sum(t.bytes for t in transfers), transfers=transfers, unmodelled=unmodelled,
         devices=tuple(_on(d, priced, totals, transfers, measured_s) for d in devices))
@@ -158,9 +163,9 @@ def _price(graph: Graph, views: Views, node: Node, cost: Work | None) -> _Priced
 
 
 def _roofs(graph: Graph, node: Node, cost: Work) -> tuple[str | None, str | None]:
-    """The roofs of matrix and vector work, by the fastest dtype that takes part (see `PRECISION_RULE`)."""
+    """The roofs of matrix and vector work, by the fastest dtype that takes part (see `_FLOAT32_RULES`)."""
     dtypes = {graph.by_id[t].dtype for t in (*node.inputs, *node.outputs)}
-    fastest = next((d for d in _FLOATS if d in dtypes), None)
+    fastest = next((d for d in FLOATS if d in dtypes), None)
     if fastest is None:
         return ("tensor.int8" if dtypes & {"int8", "uint8"} else None), None
     short = _SHORT[fastest]
@@ -168,6 +173,10 @@ def _roofs(graph: Graph, node: Node, cost: Work) -> tuple[str | None, str | None
     if fastest == "float32":
         return ("tensor.tf32" if cost.kind in ("convolution", "attention") else "vector.fp32"), vector
     return f"tensor.{short}", vector
+
+
+def _is_float32(graph: Graph, node: Node) -> bool:
+    return "float32" in {graph.by_id[t].dtype for t in node.inputs}
 
 
 def _transfers(graph: Graph, views: Views, moving: list[Node], costs: dict[str, Work | None]) -> tuple[Transfer, ...]:
@@ -225,15 +234,17 @@ def _headroom(measured_s: float | None, fused: float, unfused: float) -> Headroo
 
 
 def _as_dtype(graph: Graph, dtype: str) -> Graph:
-    if dtype not in _FLOATS:
-        raise EnlistError("bad_input", "not a floating dtype", given=repr(dtype), allowed=", ".join(_FLOATS))
     return graph.model_copy(update={"tensors": tuple(
-        t.model_copy(update={"dtype": dtype}) if t.dtype in _FLOATS else t for t in graph.tensors)})
+        t.model_copy(update={"dtype": dtype}) if t.dtype in FLOATS else t for t in graph.tensors)})
 
 
-def _assumed(graph: Graph, dtype: str | None, unmodelled: tuple[str, ...]) -> list[str]:
+def _assumed(graph: Graph, costs: dict[str, Work | None], dtype: str | None,
+             unmodelled: tuple[str, ...]) -> list[str]:
     ops = {node.op for node in graph.nodes}
-    lines = ["caches: cold, so inputs start and outputs end in DRAM", PRECISION_RULE]
+    lines = ["caches: cold, so inputs start and outputs end in DRAM"]
+    kinds = {c.kind for n in graph.nodes if (c := costs.get(n.id)) and _is_float32(graph, n)}
+    if rules := [rule for kind, rule in _FLOAT32_RULES.items() if kind in kinds]:
+        lines.append(f"precision: PyTorch's defaults, so {', '.join(rules)}")
     if dtype:
         lines.append(f"priced as if every floating tensor were {dtype}")
     if "embedding" in ops:

@@ -10,24 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.dtypes import FLOATS
+from enlist.tools.solar.eager import refuse_mixed_dtypes
 from enlist.tools.solar.graph import Graph, Node, Role, Tensor
-from enlist.tools.solar.load import Loaded, load_model, user_code, user_line
+from enlist.tools.solar.load import Loaded, choosing, load_model, user_code, user_line
 from enlist.tools.solar.operators import IN_PLACE, WHOLE
 
 _ALIASES = {"_unsafe_view", "alias", "detach", "lift", "lift_fresh_copy", "lift_fresh"}
 _ASSERTIONS = {"_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size"}
-_FLOATS = {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}
 
 
 def capture(path: Path, target: str | None = None, name: str | None = None) -> Graph:
     """The graph of a model file's forward pass in eval mode without gradients.
 
     Raises `bad_input` and `tool_failed` as `load_model` does, and `unsupported` where the control flow or a shape
-    depends on data, so that there is no single graph.
+    depends on data, so that there is no single graph; `tool_failed` also for mixed dtypes (`refuse_mixed_dtypes`).
     """
     name = name or path.name
     loaded = load_model(path, target, name)
-    return _Reader(loaded).graph(_export(loaded, name), name)
+    graph = _Reader(loaded).graph(_export(loaded, name), name)
+    refuse_mixed_dtypes(graph)
+    return graph
 
 
 def _export(loaded: Loaded, name: str) -> Any:
@@ -46,8 +49,9 @@ def _export(loaded: Loaded, name: str) -> Any:
         raise EnlistError("unsupported", f"{name} has no single graph: {reason}", given=user_line(name, error),
                           allowed="control flow and shapes that follow from input shapes and constants; no attributes "
                                   "set in forward",
-                          fix="write the branch with torch.where or torch.cond, or point `target` at a module without "
-                              "branches on data", details=str(error)[-4000:]) from error
+                          fix="write the branch with torch.where or torch.cond, or take a part without branches on "
+                              f"data that get_inputs() fits: {choosing(loaded.classes)}",
+                          details=str(error)[-4000:]) from error
 
 
 def _data_dependence(error: BaseException) -> str | None:
@@ -208,16 +212,22 @@ class _Reader:
         lines = [f"inputs: {listed}" if inputs else "inputs: none"]
         if inputs and inputs[0].shape:
             first = inputs[0]
-            lines.append(f"batch: {first.shape[0]}, the first dimension of {first.name}")
-            if len(first.shape) == 2 and first.dtype in ("int64", "int32"):
-                lines.append(f"sequence length: {first.shape[1]}, the second dimension of {first.name}")
-        floats = sorted({t.dtype for t in self.tensors.values() if t.role == "parameter" and t.dtype in _FLOATS}
-                        or {t.dtype for t in inputs if t.dtype in _FLOATS})
-        lines.append("dtype: " + (" and ".join(floats) or "no floating tensors"))
+            lines.append(f"first dimension of {first.name}: {first.shape[0]} (taken as batch)")
+            if len(first.shape) == (2 if first.dtype in ("int64", "int32") else 3 if first.dtype in FLOATS else 0):
+                lines.append(f"second dimension of {first.name}: {first.shape[1]} (taken as sequence length)")
+        lines.append(f"dtype: {self._floats()}")
         lines.append("mode: one forward pass in eval mode, without gradients")
         lines.append(f"constructed on the {self.loaded.constructed_on} device" + (
             "" if self.loaded.constructed_on == "meta" else ", because it could not be made on the meta device"))
         return lines
+
+    def _floats(self) -> str:
+        """The floating dtypes of parameters and inputs, apart where they differ."""
+        of = {role: " and ".join(sorted({t.dtype for t in self.tensors.values() if t.role == role
+                                         and t.dtype in FLOATS})) for role in ("parameter", "input")}
+        if of["parameter"] and of["input"] and of["parameter"] != of["input"]:
+            return f"parameters {of['parameter']}, inputs {of['input']}"
+        return of["parameter"] or of["input"] or "no floating tensors"
 
 
 def _op_name(target: Any) -> str:

@@ -2,7 +2,8 @@
 
 FLOP of matrix products, convolutions and attention must agree exactly, else every bound is refuted. Then each bound is
 priced again from the count's launches and the data sheet. `not_checked` where the count cannot tell (operators without
-a model, bounds that vector work decides, another dtype than the model's).
+a model, bounds that vector work decides, another dtype than the model's, FLOP that the two price in different dtypes)
+and where the bound is lower than the count allows: with both times, if they are far apart.
 """
 
 from collections import Counter
@@ -11,11 +12,13 @@ from typing import Literal
 
 from enlist.tools.runtime.findings import Check, CheckStatus, Finding
 from enlist.tools.runtime.tool import ToolModel
+from enlist.tools.solar.amounts import amount, duration
 from enlist.tools.solar.bounds import Bounds, DeviceBounds
 from enlist.tools.solar.check import Count, Launch
 from enlist.tools.solar.hardware import Device, resolve
 
 ROUTE = "solar-check"
+_FAR = 1.5  # a factor that no such difference explains
 _TOLERANCE = 0.05  # the two routes see small helper outputs (norm statistics) and partial reads differently
 Quantity = Literal["fused_s", "unfused_s"]
 
@@ -73,14 +76,33 @@ def _verdict(one: DeviceBounds, quantity: Quantity, stated: Bounds, counted: Cou
     again, of_vector = (_fused(counted, device), _vector_decides(one, counted)) if quantity == "fused_s" else (
         _unfused(counted, device), any(t.roof.startswith("vector") and t.op not in _MATRIX_OPS for t in one.terms))
     difference = value / again - 1 if again else float(value > 0)
-    said = f"counted again: {again:.4g} s, {difference:+.1%}" if again else "the second count finds no work"
+    said = f"counted again: {duration(again)}, {difference:+.1%}" if again else "the second count finds no work"
     if abs(difference) <= _TOLERANCE:
         return decide("confirmed", f"matrix FLOP agree exactly; {said}", again)
+    far = again > _FAR * value or value > _FAR * again
+    if far and (roofs := _priced_apart(stated, counted)):
+        return decide("not_checked", f"matrix FLOP agree but not the dtype that they are priced in ({roofs}): stated "
+                                     f"{duration(value)}, counted again {duration(again)}", again)
     if of_vector:
         return decide("not_checked", f"matrix FLOP agree; vector FLOP decide and have no second count ({said})", again)
     if difference > 0:
         return decide("refuted", f"the bound is higher than the second count allows; {said}", again)
+    if far:
+        return decide("not_checked", "matrix FLOP agree but the second count is too far off to tell: stated "
+                                     f"{duration(value)}, counted again {duration(again)}", again)
     return decide("not_checked", f"matrix FLOP agree and the bound is on the safe side; {said}", again)
+
+
+def _priced_apart(stated: Bounds, counted: Count) -> str:
+    """The tensor-core roofs on which the two routes put different FLOP; "" where there are none.
+
+    The only roof of matrix work beside them is that of float32 products, so it differs only where one of these does.
+    """
+    again: Counter[str] = Counter()
+    for launch in counted.launches:
+        again[_roof(launch)] += launch.flop * launch.count
+    roofs = sorted(r for r in {*stated.flop, *again} if r.startswith("tensor.") and stated.flop.get(r, 0) != again[r])
+    return ", ".join(f"{r}: {amount(stated.flop.get(r, 0), 'FLOP')} and {amount(again[r], 'FLOP')}" for r in roofs)
 
 
 _MATRIX_OPS = ("linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "dot", "scaled_dot_product_attention")

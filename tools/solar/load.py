@@ -23,13 +23,15 @@ _CONVENTION = "a class Model, get_inputs() and get_init_inputs()"
 
 @dataclass(frozen=True)
 class Loaded:
-    """A module and its example inputs on the meta device, and the device on which they were constructed."""
+    """A module and its example inputs on the meta device, the device on which they were constructed, and the names of
+    the `nn.Module` classes that the file offers."""
 
     name: str
     module: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     constructed_on: str
+    classes: tuple[str, ...] = ()
 
 
 def load_model(path: Path, target: str | None = None, name: str | None = None) -> Loaded:
@@ -77,7 +79,7 @@ def load_model(path: Path, target: str | None = None, name: str | None = None) -
         inputs = [inputs]
     move = torch.utils._pytree.tree_map_only
     args, kwargs = move(torch.Tensor, lambda t: t.detach().to("meta"), (() if kwargs else tuple(inputs), kwargs))
-    return Loaded(target or "Model", module, args, kwargs, device)
+    return Loaded(target or "Model", module, args, kwargs, device, modules(file))
 
 
 @contextmanager
@@ -124,9 +126,29 @@ def _execute(path: Path, name: str) -> ModuleType:
 def _pick(file: ModuleType, name: str, target: str | None) -> Any:
     made = getattr(file, target or "Model", None)
     if not callable(made):
-        raise EnlistError("bad_input", f"{name} has no {target or 'Model'}", given=_found(file), allowed=_CONVENTION,
-                          fix="name the class Model, or give target with the name of the class or function")
+        found = modules(file)
+        allowed = f"{_CONVENTION}, or one of its nn.Module classes: {', '.join(found)}" if found else _CONVENTION
+        raise EnlistError("bad_input", f"{name} has no {target or 'Model'}", given=_found(file), allowed=allowed,
+                          fix=choosing(found) if found else "name the class Model, or give `target` with the name of a "
+                                                            "function")
     return made
+
+
+def modules(file: ModuleType) -> tuple[str, ...]:
+    """Names of the `nn.Module` classes that a file defines or imports, without torch's own; the last one first, since
+    a whole model tends to stand below its parts."""
+    import torch
+
+    return tuple(n for n, v in reversed(vars(file).items()) if isinstance(v, type) and issubclass(v, torch.nn.Module)
+                 and not v.__module__.startswith("torch."))[:12]
+
+
+def choosing(classes: tuple[str, ...]) -> str:
+    """How a user says which class of a file to take."""
+    example = classes[0] if classes else "Net"
+    others = f" (or {', '.join(classes[1:])})" if classes[1:] else ""
+    return (f"name the class in the request, as in 'how far is {example} from the limit of an H100?'{others}, or run "
+            f"`enlist tool solar-capture` with target {example!r}")
 
 
 def _found(file: ModuleType) -> str:

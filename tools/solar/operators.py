@@ -50,6 +50,12 @@ IN_PLACE = frozenset(("slice_scatter", "select_scatter", "diagonal_scatter", "as
                       "scatter", "scatter_add", "index_copy", "index_add", "masked_scatter"))
 """In-place writes after functionalisation: only the written part moves, the rest stays where it is."""
 
+PRODUCTS = ("linear", "mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "_int_mm")
+"""Matrix products."""
+
+CONVOLUTIONS = (*(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)), "convolution")
+"""Convolutions, turned or not."""
+
 _CREATE = ("arange", "full", "zeros", "ones", "empty", "eye", "linspace", "scalar_tensor", "new_zeros", "new_ones",
            "new_full", "new_empty", "zeros_like", "ones_like", "full_like", "empty_like", "rand", "randn", "randint",
            "rand_like", "randn_like", "bernoulli", "tril_indices", "triu_indices")
@@ -226,12 +232,11 @@ def _triangle(call: Call) -> Work:
     return Work("move", reads={source.id: source.distinct * kept // max(1, rows * columns)})
 
 
-_CONVOLUTIONS = [f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)] + ["convolution"]
 _POOLS = [f"{p}pool{n}d{s}" for p in ("max_", "avg_", "adaptive_avg_", "_adaptive_avg_") for n in (1, 2, 3)
           for s in ("", "_with_indices")]
 _RULES: dict[str, Callable[[Call], Work]] = {
-    **dict.fromkeys(("linear", "mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "_int_mm"), _matmul),
-    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    **dict.fromkeys(PRODUCTS, _matmul),
+    **dict.fromkeys(CONVOLUTIONS, _convolution),
     "scaled_dot_product_attention": _attention,
     **dict.fromkeys(NORMS, _norm),
     **dict.fromkeys(ELEMENTWISE, _elementwise),

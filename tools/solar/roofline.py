@@ -1,7 +1,8 @@
 """A roofline plot as one self-contained SVG: attainable FLOP/s over arithmetic intensity, both logarithmic.
 
-One roof per device (its bandwidth slope and the peak that does most of the model's FLOP) and a point per kind of
-operator at the rate that its bound allows. No scripts, fonts or outside references; all text is escaped.
+Per device its bandwidth slope, a roof for each unit and dtype that the model's FLOP run on (thick: the one that does
+most), and a point per kind of operator at the rate that its bound allows: on the slope or on its own roof. No scripts,
+fonts or outside references; all text is escaped.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ def roofline_svg(given: Bounds) -> str:
              f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>', *_grid(axes)]
     for i, device in enumerate(given.devices):
         colour = _COLOURS[i % len(_COLOURS)]
-        parts += _roof(axes, device, colour, _HEIGHT - _BOTTOM - 10 - 16 * i)
+        parts += _roof(axes, device, colour, i)
         for x, y, label in points[device.device]:
             px, py = axes.at(x, y)
             parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{colour}" fill-opacity="0.6">'
@@ -52,19 +53,19 @@ def _points(device: DeviceBounds) -> list[tuple[float, float, str]]:
     return [(t.flop / t.bytes, t.flop / t.seconds, f"{t.op} {t.where} ({t.roof})") for t in largest]
 
 
-def _rates(device: DeviceBounds) -> tuple[float, str, float]:
-    """The peak that does most FLOP, its roof, and the bandwidth."""
-    compute = [r for r in device.roofs if r.roof != "dram"]
-    bandwidth = next(r.peak for r in device.roofs if r.roof == "dram")
-    most = max(compute, key=lambda r: r.amount, default=None)
-    if most is None:
-        return device.ridge_flop_per_byte * bandwidth, "vector.fp32", bandwidth
-    return most.peak, most.roof, bandwidth
+def _compute(device: DeviceBounds) -> list[tuple[str, float]]:
+    """The roofs that the model's FLOP run on with their peaks, the one that does most first."""
+    compute = sorted((r for r in device.roofs if r.roof != "dram"), key=lambda r: -r.amount)
+    return [(r.roof, r.peak) for r in compute] or [("vector.fp32", device.ridge_flop_per_byte * _bandwidth(device))]
+
+
+def _bandwidth(device: DeviceBounds) -> float:
+    return next(r.peak for r in device.roofs if r.roof == "dram")
 
 
 def _axes(given: Bounds, points: list[tuple[float, float, str]]) -> _Axes:
-    ridges = [_rates(d)[0] / _rates(d)[2] for d in given.devices]
-    peaks = [_rates(d)[0] for d in given.devices]
+    ridges = [peak / _bandwidth(d) for d in given.devices for _, peak in _compute(d)]
+    peaks = [peak for d in given.devices for _, peak in _compute(d)]
     xs, ys = [*ridges, *(p[0] for p in points), 0.1], [*peaks, *(p[1] for p in points)]
     x = (floor(log10(min(xs))), ceil(log10(max(xs))) + 1)
     return _Axes(x, (min(floor(log10(min(ys))), x[0] + 12), ceil(log10(max(ys) * 1.2))))
@@ -86,11 +87,25 @@ def _grid(axes: _Axes) -> list[str]:
             f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">attainable TFLOP/s</text>']
 
 
-def _roof(axes: _Axes, device: DeviceBounds, colour: str, legend_y: float) -> list[str]:
-    peak, roof, bandwidth = _rates(device)
+def _roof(axes: _Axes, device: DeviceBounds, colour: str, place: int) -> list[str]:
+    """The roofs of the device at `place` in the legend; names of the thin ones stand apart by device."""
+    bandwidth, (main, *others) = _bandwidth(device), _compute(device)
     low = max(10.0 ** axes.x[0], 10.0 ** axes.y[0] / bandwidth)
-    corners = [axes.at(low, low * bandwidth), axes.at(peak / bandwidth, peak), axes.at(10.0 ** axes.x[1], peak)]
+    highest = max(peak for _, peak in (main, *others))
+    lines = [_line([axes.at(low, low * bandwidth), axes.at(highest / bandwidth, highest)], "dram", colour, 2)]
+    for roof, peak in (main, *others):
+        corners = [axes.at(peak / bandwidth, peak), axes.at(10.0 ** axes.x[1], peak)]
+        lines.append(_line(corners, roof, colour, 2 if roof == main[0] else 0.7))
+    for roof, peak in others:
+        _, y = axes.at(1.0, peak)
+        lines.append(f'<text x="{_WIDTH - _RIGHT - 4 - 76 * place}" y="{y - 3:.1f}" text-anchor="end" font-size="9" '
+                     f'fill="{colour}">{escape(roof)}</text>')
+    label = escape(f"{device.device}: {main[0]} {main[1] / 1e12:.4g} TFLOP/s, DRAM {bandwidth / 1e12:.3g} TB/s")
+    return [*lines, f'<text x="{_WIDTH - _RIGHT - 8}" y="{_HEIGHT - _BOTTOM - 10 - 16 * place}" text-anchor="end" '
+                    f'fill="{colour}">{label}</text>']
+
+
+def _line(corners: list[tuple[float, float]], roof: str, colour: str, width: float) -> str:
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
-    label = escape(f"{device.device}: {roof} {peak / 1e12:.4g} TFLOP/s, DRAM {bandwidth / 1e12:.3g} TB/s")
-    return [f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>',
-            f'<text x="{_WIDTH - _RIGHT - 8}" y="{legend_y}" text-anchor="end" fill="{colour}">{label}</text>']
+    return (f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"><title>{escape(roof)}</title>'
+            "</path>")

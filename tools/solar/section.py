@@ -3,15 +3,19 @@
 Pure functions of the bounds: what is said is in the findings, nothing is added.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Figure as SectionFigure
 from enlist.tools.runtime.section import Section, Sentence, Table
+from enlist.tools.solar.amounts import amount, duration
 from enlist.tools.solar.bounds import Bounds, DeviceBounds, Term
 from enlist.tools.solar.roofline import roofline_svg
 
 _LARGEST = 12
+_SPELLED = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "fused_rms_norm": "rms_norm",
+            "to_copy": "cast", "constant_pad_nd": "pad", "linalg_vector_norm": "norm", "unsafe_index": "index"}
 
 
 def section(given: Bounds, findings: Sequence[Finding] = ()) -> Section:
@@ -38,30 +42,45 @@ def markdown(given: Bounds) -> str:
     return "\n".join([*lines, "", *made.notes, *([f"Next: {made.next}"] if made.next else [])]) + "\n"
 
 
-def milliseconds(seconds: float) -> str:
-    """A time to four significant digits, in ms (µs below one of them)."""
-    return f"{seconds * 1e3:.4g} ms" if seconds >= 1e-3 or seconds == 0 else f"{seconds * 1e6:.4g} µs"
-
-
 def _lead(one: DeviceBounds, given: Bounds, findings: Sequence[Finding]) -> list[Sentence]:
     def ids(*predicates: str) -> tuple[str, ...]:
         return tuple(f.id for f in findings if f.conditions.get("device") == one.device and f.predicate in predicates)
 
     spread = f"; fusing everything could save a factor of {one.spread:.3g} at most" if one.spread else ""
     said = [Sentence(
-        text=f"On {one.device}: at least {milliseconds(one.unfused_s)} with one kernel per operator, at least "
-             f"{milliseconds(one.fused_s)} however well it is fused ({one.limiting_roof} decides){spread}.",
+        text=f"On {one.device}: at least {duration(one.unfused_s)} with one kernel per operator, at least "
+             f"{duration(one.fused_s)} however well it is fused ({one.limiting_roof} decides){spread}.",
         findings=ids("fused lower bound", "unfused lower bound"))]
+    if one.unfused_s:
+        said.append(Sentence(text=f"Of the unfused bound on {one.device}, {_largest_parts(one)}.",
+                             findings=ids("unfused lower bound")))
     room = one.headroom
     if room.measured_s is None:
         said.append(Sentence(text=f"Distance on {one.device} unknown: {room.status}."))
         return said
-    text = f"{milliseconds(room.measured_s)} stated"
+    text = f"{duration(room.measured_s)} stated"
     if room.over_fused is not None and room.over_unfused is not None:
         text += (f" is {room.over_fused:.3g}x the fused bound and {room.over_unfused:.3g}x the unfused bound of "
-                 f"{one.device}: {room.status}.")
-    said.append(Sentence(text=text, findings=ids("stated time over fused bound")))
+                 f"{one.device}: {room.status}{_above(room.measured_s, one)}.")
+    said.append(Sentence(text=text, findings=ids(
+        "stated time over fused bound", "fused lower bound", "unfused lower bound")))
     return said
+
+
+def _largest_parts(one: DeviceBounds) -> str:
+    """The three largest parts of the unfused bound, an operator on a roof each: "linear on vector.fp32 takes 90 %"."""
+    parts: Counter[tuple[str, str]] = Counter()
+    for term in one.terms:
+        parts[spelled(term.op), term.roof] += term.seconds  # type: ignore[assignment]
+    return ", ".join(f"{op} on {roof} takes {100 * seconds / one.unfused_s:.1f} %"
+                     for (op, roof), seconds in parts.most_common(3))
+
+
+def _above(stated: float, one: DeviceBounds) -> str:
+    """How much of a stated time lies above the bounds."""
+    over = [f"{duration(stated - bound)} ({100 * (1 - bound / stated):.1f} %) of it above the {name} bound"
+            for name, bound in (("unfused", one.unfused_s), ("fused", one.fused_s)) if stated > bound]
+    return f", {' and '.join(over)}" if over else ""
 
 
 def _next(given: Bounds) -> str:
@@ -79,12 +98,19 @@ def _table(one: DeviceBounds) -> Table:
     for term in one.terms:
         groups.setdefault((term.op, term.roof, term.flop, term.bytes), []).append(term)
     largest = sorted(groups.values(), key=lambda g: -g[0].seconds * len(g))[:_LARGEST]
-    rows = tuple((g[0].op, g[0].where + (f" and {len(g) - 1} more" if len(g) > 1 else ""), g[0].roof,
-                  sum(t.flop for t in g), sum(t.bytes for t in g), milliseconds(sum(t.seconds for t in g)),
+    rows = tuple((spelled(g[0].op), (g[0].where or "model") + (f" and {len(g) - 1} more" if len(g) > 1 else ""),
+                  g[0].roof, amount(sum(t.flop for t in g), "FLOP"), amount(sum(t.bytes for t in g), "B"),
+                  duration(sum(t.seconds for t in g)),
                   f"{100 * sum(t.seconds for t in g) / one.unfused_s:.1f} %" if one.unfused_s else "0 %")
                  for g in largest)
     return Table(title=f"Largest terms of the unfused bound on {one.device}",
                  columns=("operator", "where", "roof", "FLOP", "bytes", "time", "share"), rows=rows)
+
+
+def spelled(op: str) -> str:
+    """An operator as a person names it: aten's internal variants go by the name of what they compute."""
+    plain = op.removeprefix("_")
+    return _SPELLED.get(plain, "batch_norm" if plain.startswith("native_batch_norm") else plain)
 
 
 def _sentence(line: str) -> str:

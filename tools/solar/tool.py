@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import Finding, Scalar
 from enlist.tools.runtime.tool import Resources, Tool, ToolContext, ToolModel
+from enlist.tools.solar.amounts import duration
 from enlist.tools.solar.bounds import Bounds, DeviceBounds, bounds
 from enlist.tools.solar.check import Count, count
+from enlist.tools.solar.dtypes import dtype_name
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
 
@@ -52,6 +54,11 @@ class BoundsInput(ToolModel):
     devices: tuple[str, ...] = Field(min_length=1)
     measured_s: float | None = Field(default=None, gt=0)
     dtype: str | None = None
+
+    @field_validator("dtype")
+    @classmethod
+    def _one_name(cls, dtype: str | None) -> str | None:
+        return dtype_name(dtype) if dtype is not None else None
 
 
 def run_capture(given: ModelInput, ctx: ToolContext) -> CaptureOutput:
@@ -110,9 +117,11 @@ def findings(capability: str, given: BoundsInput, output: Bounds, evidence: Call
                 unit=unit, conditions=_conditions(output) | {"device": one.device}, tier=tier,
                 evidence=(evidence(f"/devices/{i}/{field}"),))
         made.append(claim("fused lower bound", one.fused_s, "s", "fused_s", "analytic",
-                          "{subject} cannot run faster than {value:.4g} s on {device}, however well it is fused"))
+                          f"{{subject}} cannot run faster than {duration(one.fused_s)} on {{device}}, however well "
+                          "it is fused"))
         made.append(claim("unfused lower bound", one.unfused_s, "s", "unfused_s", "analytic",
-                          "{subject} cannot run faster than {value:.4g} s on {device} with one kernel per operator"))
+                          f"{{subject}} cannot run faster than {duration(one.unfused_s)} on {{device}} with one kernel "
+                          "per operator"))
         if one.headroom.over_fused is not None:
             made.append(claim("stated time over fused bound", one.headroom.over_fused, "1", "headroom/over_fused",
                               "stated", "{subject}: the stated time is {value:.3g} times the fused bound on {device}"))
@@ -135,7 +144,7 @@ CAPTURE = Tool(
 BOUNDS = Tool(
     name="solar-bounds", version="1.0.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",
-    example={"graph": _EXAMPLE_REF, "devices": ["H100"]}, check_route=_CHECK,
+    example={"graph": _EXAMPLE_REF | {"name": "model.graph.json"}, "devices": ["H100"]}, check_route=_CHECK,
     findings="enlist.tools.solar.tool:findings", section="enlist.tools.solar.report:sections",
     errors=("bad_input", "not_found", "invalid_output"))
 CHECK = Tool(

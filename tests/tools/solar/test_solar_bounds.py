@@ -103,7 +103,7 @@ def test_another_dtype_reprices_every_floating_tensor(graph_of: Capture) -> None
     made = bounds(graph, [PCIE], dtype="float16")
     assert made.flop == {"tensor.fp16": 2 * 64**3} and made.fused_bytes == 3 * 64 * 64 * 2
     with pytest.raises(EnlistError, match="float16"):
-        bounds(graph, [PCIE], dtype="fp16")
+        bounds(graph, [PCIE], dtype="tf32")
 
 
 def test_gpt2_does_two_flop_per_weight_and_token_and_half_the_attention(gpt2: Graph, gpt2_count: Count) -> None:

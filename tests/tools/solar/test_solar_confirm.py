@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from enlist.tools.solar.amounts import duration
 from enlist.tools.solar.bounds import bounds
 from enlist.tools.solar.capture import capture
 from enlist.tools.solar.check import Count, count
@@ -59,3 +60,27 @@ def test_a_bound_above_the_second_count_is_refuted(gpt2: Graph, gpt2_count: Coun
 def test_what_has_no_model_is_not_checked(model_file: Callable[..., Path]) -> None:
     made = both(model_file("torch.fft.fft(a).abs()", "torch.rand(64, 64)"))
     assert {v.status for v in made} == {"not_checked"} and all("fft" in v.reason for v in made)
+
+
+@pytest.mark.parametrize(("of_graph", "of_count"), [("float16", "float32"), ("float32", "float16")])
+def test_times_far_apart_because_of_dtype_are_not_checked_and_both_are_told(
+        model_file: Callable[..., Path], of_graph: str, of_count: str) -> None:
+    size = 4096
+    def path(dtype: str) -> Path:
+        return model_file("a @ b", ", ".join([f"torch.rand({size}, {size}, dtype=torch.{dtype})"] * 2))
+
+    stated, counted = bounds(capture(path(of_graph)), resolve(["H100 SXM"])), count(path(of_count))
+    seconds = {"float16": 2 * size**3 / 989.4e12, "float32": 2 * size**3 / 66.9e12}
+    for made in verdicts(stated, counted):
+        assert made.status == "not_checked" and "safe side" not in made.reason and "tensor.fp16" in made.reason
+        assert f"stated {duration(seconds[of_graph])}, counted again {duration(seconds[of_count])}" in made.reason
+
+
+def test_a_bound_far_below_the_second_count_is_not_called_safe(gpt2: Graph, gpt2_count: Count) -> None:
+    stated = bounds(gpt2, DEVICES)
+    lowered = stated.model_copy(update={"devices": tuple(
+        d.model_copy(update={"fused_s": d.fused_s / 2, "unfused_s": d.unfused_s / 2}) for d in stated.devices)})
+    for made in verdicts(lowered, gpt2_count):
+        assert made.status == "not_checked" and "safe side" not in made.reason
+        assert made.recounted_s is not None and duration(made.stated_s) in made.reason
+        assert duration(made.recounted_s) in made.reason

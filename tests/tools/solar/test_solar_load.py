@@ -53,8 +53,33 @@ def test_assumptions_name_batch_length_dtype_and_mode(model_file: Write) -> None
     text = model("return self.e(x)", "self.e = nn.Embedding(9, 4)").replace(
         "torch.rand(2, 3)", "torch.randint(0, 9, (2, 3))")
     said = " ".join(capture(model_file(text=text)).assumed)
-    for words in ("batch: 2", "sequence length: 3", "dtype: float32", "eval mode, without gradients"):
+    for words in ("first dimension of x: 2 (taken as batch)", "second dimension of x: 3 (taken as sequence length)",
+                  "dtype: float32", "eval mode, without gradients"):
         assert words in said
+
+
+@pytest.mark.parametrize(("inputs", "length"), [
+    ("torch.rand(2, 3, 4)", True), ("torch.zeros(2, 3, dtype=torch.int64)", True), ("torch.rand(2, 3)", False),
+    ("torch.rand(2, 3, 8, 8)", False), ("torch.zeros(2, 3, 4, dtype=torch.int64)", False)])
+def test_a_sequence_length_is_claimed_only_of_ids_and_of_vectors_in_a_row(
+        model_file: Write, inputs: str, length: bool) -> None:
+    said = capture(model_file(text=model().replace("torch.rand(2, 3)", inputs))).assumed
+    assert ("second dimension of x: 3 (taken as sequence length)" in said) == length
+    assert said[1] == "first dimension of x: 2 (taken as batch)"
+
+
+@pytest.mark.parametrize("text", [
+    HEAD + "class Block(nn.Module):\n    pass\nclass Net(nn.Module):\n    pass\n" + INPUTS,
+    model("return x if x.sum() > 0 else -x").replace(
+        "def get_inputs", "class Block(nn.Module):\n    pass\nclass Net(nn.Module):\n    pass\ndef get_inputs"),
+], ids=["no Model", "no single graph"])
+def test_a_fault_of_the_chosen_class_says_which_others_there_are_and_how_to_choose(
+        model_file: Write, text: str) -> None:
+    with pytest.raises(EnlistError) as caught:
+        capture(model_file(text=text))
+    fix = caught.value.fix or ""
+    for words in ("how far is Net from the limit", "Block", "enlist tool solar-capture", "target 'Net'"):
+        assert words in fix
 
 
 def test_meta_capture_takes_no_memory_for_a_terabyte(model_file: Write) -> None:

@@ -91,7 +91,7 @@ def test_declaring_the_tools_does_not_import_torch() -> None:
 def test_a_section_says_that_nothing_was_measured(gpt2: Graph) -> None:
     made = section(bounds(gpt2, resolve(["A100"])))
     assert any("nothing was measured" in s.text for s in made.lead)
-    assert any("Sequence length: 1024" in s.text for s in made.assumptions)
+    assert any("1024 (taken as sequence length)" in s.text for s in made.assumptions)
     assert {len(r) for t in made.tables for r in t.rows} == {7}
 
 

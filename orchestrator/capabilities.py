@@ -32,6 +32,8 @@ class Capability(Strict):
         companions: kinds that go to each analyst beside its target, such as the modules that a model imports.
         terms: weight to words and phrases, where 3 decides alone; `a + b` counts where both parts stand anywhere.
         phrases: example requests.
+        not_yet: reason to terms of wishes that belong here and that the installed part does not answer; the plan's
+            `missing` gives the reason, and words that only support do not carry such a request.
         looks_like: phrases that look like it and are not (`not` in YAML).
     """
 
@@ -46,6 +48,7 @@ class Capability(Strict):
     companions: tuple[str, ...] = ()
     terms: dict[float, tuple[str, ...]] = Field(default_factory=dict)
     phrases: tuple[str, ...] = ()
+    not_yet: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks_like: tuple[str, ...] = Field(default=(), alias="not")
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)

@@ -7,7 +7,7 @@ capability reads what another writes and both are asked for, their analysts form
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from enlist.orchestrator.capabilities import Capability
+from enlist.orchestrator.capabilities import Capability, artifact_kinds
 from enlist.orchestrator.plan import Edge, Missing, Nearest, Plan, Planning, Role, validate
 from enlist.orchestrator.planning.route import Evidence, route
 from enlist.orchestrator.request import Attachment, Request
@@ -15,6 +15,7 @@ from enlist.orchestrator.request import Attachment, Request
 MOST_ANALYSTS = 16
 """Analysts of one capability; more attachments than that are named as missing, never dropped in silence."""
 MOST_NEAREST = 3
+WORKED_ON, MAY_ACCOMPANY, ACCOMPANIES = range(3)
 WRITER, CHECKS, REPORT = "writer", "checks", "report"
 
 
@@ -29,6 +30,8 @@ def plan_request(request: Request, capabilities: Mapping[str, Capability], insta
     routing = route(request.text, kinds, capabilities)
     asked = [capabilities[e.capability] for e in routing.matched]
     missing = [Missing(capability=c.id, reason="known, not installed") for c in asked if c.id not in installed]
+    missing += [Missing(capability=e.capability, reason=reason) for e in routing.matched if e.capability in installed
+                for reason in e.not_yet]
     served = _with_what_they_need([c for c in asked if c.id in installed], kinds, missing)
     chain = _chain(served, {e.capability: e.first for e in routing.matched})
     plan = None
@@ -45,9 +48,9 @@ def _with_what_they_need(served: list[Capability], kinds: Collection[str], missi
         if not lacking:
             return served
         for c in lacking:
-            others = f" (or {', '.join(c.needs[1:])})" if len(c.needs) > 1 else ""
-            missing.append(Missing(capability=c.id,
-                                   reason=f"needs a {c.needs[0]}{others}: attach the file with --attach"))
+            what = artifact_kinds().get(c.needs[0], "the file with --attach")
+            others = f", or {', '.join(c.needs[1:])}" if len(c.needs) > 1 else ""
+            missing.append(Missing(capability=c.id, reason=f"needs a {c.needs[0]}: attach {what}{others}"))
         served = [c for c in served if c not in lacking]
 
 
@@ -113,9 +116,8 @@ def _pairs(sources: Sequence[Role], targets: Sequence[Role]) -> list[tuple[Role,
 def _analysts(c: Capability, attachments: Sequence[Attachment], missing: list[Missing]) -> list[Role]:
     readable = sorted((a for a in attachments if set(a.kinds) & set(c.reads) | set(a.kinds) & set(c.companions)),
                       key=lambda a: (a.ref.name, a.ref.sha256))
-    targets = [a for a in readable if _is_target(a, c)]
-    if not targets:  # companions alone are what there is to work on
-        targets = [a for a in readable if set(a.kinds) & set(c.reads)]
+    first = min((_standing(a, c) for a in readable), default=ACCOMPANIES)
+    targets = [a for a in readable if _standing(a, c) == first and set(a.kinds) & set(c.reads)]
     beside = tuple(a.ref.sha256 for a in readable if a not in targets)
     if not c.fan_out or len(targets) < 2:
         shas = tuple(dict.fromkeys((*(a.ref.sha256 for a in targets), *beside)))
@@ -127,10 +129,13 @@ def _analysts(c: Capability, attachments: Sequence[Attachment], missing: list[Mi
             for i, a in enumerate(targets[:MOST_ANALYSTS], start=1)]
 
 
-def _is_target(attachment: Attachment, c: Capability) -> bool:
-    """Whether the best of its kinds that concerns the capability is one to work on, not one that accompanies."""
-    kind = next(k for k in attachment.kinds if k in c.reads or k in c.companions)
-    return kind not in c.companions
+def _standing(attachment: Attachment, c: Capability) -> int:
+    """What to do with an attachment: `WORKED_ON`; `MAY_ACCOMPANY` one of these, else worked on itself; `ACCOMPANIES`
+    even those, by the best of its kinds."""
+    concerned = [k for k in attachment.kinds if k in c.reads or k in c.companions]
+    if concerned[0] in c.companions:
+        return ACCOMPANIES
+    return MAY_ACCOMPANY if set(concerned) & set(c.companions) else WORKED_ON
 
 
 def _analyst(id: str, c: Capability, inputs: tuple[str, ...]) -> Role:
@@ -140,13 +145,14 @@ def _analyst(id: str, c: Capability, inputs: tuple[str, ...]) -> Role:
 def _nearest(matched: Sequence[Evidence], near: Sequence[Evidence], installed: Collection[str]) -> tuple[Nearest, ...]:
     """What matched, and beside it what came near, up to three in all or as many as matched.
 
-    `out_of_scope`: the words that speak for the capability turn out to be about something else.
+    Those come first of which the text asks what is not answered yet. `out_of_scope`: the words that speak for the
+    capability turn out to be about something else.
     """
     def status(e: Evidence) -> Literal["installed", "not_installed", "out_of_scope"]:
         if e.lures and not e.words:
             return "out_of_scope"
         return "installed" if e.capability in installed else "not_installed"
 
-    others = sorted(near, key=lambda e: (status(e) != "out_of_scope", -e.total, e.capability))
+    others = sorted(near, key=lambda e: (not e.not_yet, status(e) != "out_of_scope", -e.total, e.capability))
     chosen = [*matched, *others[:max(0, MOST_NEAREST - len(matched))]]
     return tuple(Nearest(capability=e.capability, status=status(e), score=e.score, reason=e.reason) for e in chosen)

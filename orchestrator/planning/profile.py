@@ -36,6 +36,7 @@ class Profile:
     phrases: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     reads: tuple[str, ...]
+    not_yet: tuple[tuple[str, tuple[Term, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,15 @@ def _build(keys: tuple[_Key, ...]) -> Lexicon:
         made.append(Profile(
             id=capability.id, terms=terms, words=_words(terms, phrases),
             lures=tuple(sorted((stems(x) for x in capability.looks_like if stems(x)), key=lambda s: (-len(s), s))),
-            phrases=tuple(p for p in phrases if p), reads=capability.reads))
+            phrases=tuple(p for p in phrases if p), reads=capability.reads,
+            not_yet=tuple((reason, _terms({1.0: wishes})) for reason, wishes in capability.not_yet.items())))
     claimed = {t.parts for p in made for t in p.terms if t.weight > 1}
     unserved = tuple(t for t in _terms(elsewhere()) if t.parts not in claimed)
     other = Profile(id="elsewhere", terms=unserved, lures=(), phrases=(), words=frozenset(), reads=())
     seen = Counter(w for p in made for w in {w for phrase in p.phrases for w in phrase})
     known = {w for p in (*made, other) for t in p.terms for part in t.parts for w in part} | set(seen) | _STOP
     known |= {w for p in made for lure in p.lures for w in lure}
+    known |= {w for p in made for _, wishes in p.not_yet for t in wishes for part in t.parts for w in part}
     return Lexicon(tuple(made), other, Vocabulary(known),
                    {w: log((1 + len(made)) / n) for w, n in seen.items()},
                    Counter(w for p in made for w in p.words),

@@ -4,10 +4,12 @@ Each capability's terms are looked for in the text. A term counts once; phrases 
 not cover their words first. Rare words shared with an example request add to that, other words of its vocabulary add a
 little, and so does an attachment of a kind that few capabilities read. What speaks for requests that no capability
 serves is taken off. Words that the best capability has claimed are taken away before the next is judged, so that one
-wish is not read as two. A capability is asked for where its sum reaches `ENOUGH`; else the planner declines.
+wish is not read as two. Where the text asks for something that a capability names as not answered yet (`not_yet`),
+words that only support ("H100") belong to that wish and carry no other one. A capability is asked for where its sum
+reaches `ENOUGH`; else the planner declines.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from enlist.orchestrator.capabilities import Capability
@@ -38,13 +40,16 @@ MOST_MATCHES = 6
 @dataclass
 class Evidence:
     """What speaks for a capability in one window: the sum, the words that made it, and where they stand; `strong` are
-    the places of words that do more than support."""
+    the places of words that do more than support, `alike` is what an example request adds, `not_yet` says what the text
+    asks of the capability that its installed part does not answer."""
 
     capability: str
     total: float = 0.0
     words: list[str] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     lures: list[str] = field(default_factory=list)
+    not_yet: tuple[str, ...] = ()
+    alike: float = 0.0
     places: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)
 
@@ -64,6 +69,7 @@ class Evidence:
         said = [f"says {', '.join(repr(w) for w in self.words[:4])}"] if self.words else []
         said += [f"attached: {', '.join(self.kinds)}"] if self.kinds else []
         said += [f"{', '.join(repr(w) for w in self.lures)} is something else"] if self.lures else []
+        said += self.not_yet
         return "; ".join(said) or "resembles an example request"
 
 
@@ -110,6 +116,8 @@ def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capabili
     lexicon = profiles(capabilities.values())
     windows = [Window(placed, lexicon) for placed in _cut(tokens(text))]
     away = max(judge(lexicon.elsewhere, window, set(), (), lexicon).total for window in windows)
+    not_yet = {p.id: _not_yet(p, windows) for p in lexicon.profiles}
+    unserved = any(not_yet.values())
     taken: set[int] = set()
     matched: list[Evidence] = []
     left = list(lexicon.profiles)
@@ -118,14 +126,16 @@ def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capabili
                       key=lambda e: (e.total, len(e.lures))) for profile in left]
         for evidence in judged:
             evidence.total = max(0.0, evidence.total - away)
+            evidence.not_yet = not_yet[evidence.capability]
         judged.sort(key=lambda e: (-e.total, e.capability))
+        able = [e for e in judged if e.strong or e.alike > 0] if unserved else judged
         enough = ENOUGH_MORE if matched else ENOUGH
-        if not judged or judged[0].total < enough or len(matched) == MOST_MATCHES or not (
-                judged[0].strong if matched else judged[0].words):
-            return Routing(tuple(matched), tuple(e for e in judged if e.total > 0 or e.lures))
-        matched.append(judged[0])
-        taken |= judged[0].strong
-        left = [p for p in left if p.id != judged[0].capability]
+        if not able or able[0].total < enough or len(matched) == MOST_MATCHES or not (
+                able[0].strong if matched else able[0].words):
+            return Routing(tuple(matched), tuple(e for e in judged if e.total > 0 or e.lures or e.not_yet))
+        matched.append(able[0])
+        taken |= able[0].strong
+        left = [p for p in left if p.id != able[0].capability]
 
 
 def judge(profile: Profile, window: Window, taken: set[int], kinds: Collection[str], lexicon: Lexicon) -> Evidence:
@@ -152,11 +162,37 @@ def judge(profile: Profile, window: Window, taken: set[int], kinds: Collection[s
         here.total += worth
         here.words.append(term.text)
         here.places |= places
-    here.total += _likeness(profile, window, free, lexicon)
+    here.alike = _likeness(profile, window, free, lexicon)
+    here.total += here.alike
     here.total += _affinity(profile, window, free - here.places, lexicon)
     here.kinds = [kind for kind in profile.reads if kind in kinds]
     here.total += max((_worth_of_kind(lexicon.readers[kind]) for kind in here.kinds), default=0.0)
     return here
+
+
+def _not_yet(profile: Profile, windows: Sequence[Window]) -> tuple[str, ...]:
+    """The reasons of the wishes in the text that the capability's installed part does not answer."""
+    found = []
+    for reason, terms in profile.not_yet:
+        for window in windows:
+            free = window.stems.keys() - _running_on(profile, window, terms)
+            if any(window.present(term, free) for term in terms):
+                found.append(reason)
+                break
+    return tuple(found)
+
+
+def _running_on(profile: Profile, window: Window, terms: Sequence[Term]) -> set[int]:
+    """Places of one-phrase terms in which a phrase of the capability begins that runs past them: "peak memory" in
+    "peak memory bandwidth" says nothing of memory."""
+    ends = {places.stop: places for term in terms if len(term.parts) == 1
+            for places in window.places(term.parts[0])}
+    if not ends:
+        return set()
+    longer = [places for term in profile.terms for part in term.parts if len(part) > 1
+              for places in window.places(part)]
+    return {place for stop, shorter in ends.items() for places in longer
+            if places.start in shorter and stop < places.stop for place in shorter}
 
 
 def _worth_of_kind(readers: int) -> float:

@@ -56,9 +56,9 @@ def _kinds_by_tree(tree: ast.Module) -> tuple[str, ...]:
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
             names.add(node.attr)
-    top = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     functions = any(isinstance(n, ast.FunctionDef) for n in tree.body)
-    return _ranked(model=bool({"Model", "get_inputs"} & top or {"Module", "LightningModule"} & bases),
+    return _ranked(model=bool({"Model", "get_inputs"} & _bound(tree)),
+                   layers=bool({"Module", "LightningModule"} & bases),
                    training=bool((_TRAINING_CALLS & calls and ("step" in calls or "init_process_group" in calls))
                                  or (_TRAINING_NAMES & names and "step" in calls)),
                    jax="jax" in modules and functions, triton="triton" in modules,
@@ -69,17 +69,34 @@ def _kinds_by_words(text: str) -> tuple[str, ...]:
     def has(pattern: str) -> bool:
         return bool(re.search(pattern, text, re.M))
 
-    return _ranked(model=has(r"^class Model\b|\(\s*(?:torch\.)?(?:nn\.)?Module\s*\)|^def get_inputs\b"),
+    return _ranked(model=has(r"^class Model\b|^def get_inputs\b|^(?:Model|get_inputs)\s*="),
+                   layers=has(r"\(\s*(?:torch\.)?(?:nn\.)?Module\s*\)"),
                    training=(has(r"\.backward\(") and has(r"\.step\(")) or has(r"init_process_group\("),
                    jax=has(r"^(?:import|from) jax\b"), triton=has(r"^(?:import|from) triton\b"),
                    array=has(r"^import numpy\b") and not has(r"^import torch\b"))
 
 
-def _ranked(*, model: bool, training: bool, jax: bool, triton: bool, array: bool) -> tuple[str, ...]:
-    """The kinds of a Python file, best first; one with nothing to work on is a module that others import."""
-    kinds = [kind for kind, is_it in (("training-script", training), ("python-model", model), ("jax-function", jax),
-                                      ("kernel-source", triton), ("source-code", triton or array)) if is_it]
-    return tuple(kinds) if kinds else ("python-module", "source-code")
+def _bound(tree: ast.Module) -> set[str]:
+    """The names that a module's top level defines, assigns or imports."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _ranked(*, model: bool, layers: bool, training: bool, jax: bool, triton: bool, array: bool) -> tuple[str, ...]:
+    """The kinds of a Python file, best first. One without Model and get_inputs is also a module that others may import,
+    whatever it defines; one with nothing to work on is that first."""
+    kinds = [kind for kind, is_it in (
+        ("training-script", training), ("python-model", model), ("torch-layers", layers and not model),
+        ("jax-function", jax), ("kernel-source", triton), ("source-code", triton or array or (layers and not model)),
+        ("python-module", not model)) if is_it]
+    return tuple(kinds) if kinds != ["python-module"] else ("python-module", "source-code")
 
 
 def sniff_source(text: str, name: str, cut: bool) -> Sniffed | None:

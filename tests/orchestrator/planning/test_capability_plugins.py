@@ -15,7 +15,8 @@ TEA = Capability(id="tea_tasting", asks="name a tea by its leaves", reads=("imag
 def test_every_kind_that_a_capability_names_is_in_the_vocabulary():
     named = {k for c in load_capabilities().values() for k in (*c.reads, *c.writes, *c.needs, *c.companions)}
     assert named <= set(artifact_kinds())
-    assert set(artifact_kinds()) - named == {"checks", "report"}
+    only_sniffed = {"jax-function", "loop-nest", "source-code", "timings"}  # known by content, read by nothing yet
+    assert set(artifact_kinds()) - named == {"checks", "report"} | only_sniffed
 
 
 def test_every_capability_is_found_by_each_of_its_example_requests(capabilities):

@@ -98,8 +98,112 @@ def test_installed_parts_of_a_mixed_request_run_and_the_rest_is_named(capabiliti
 def test_what_must_be_attached_is_said(capabilities):
     planning = plan_request(Request(text=BOUND), capabilities, capabilities)
     assert planning.plan is None
-    assert planning.missing[0].reason.startswith("needs a python-model")
-    assert planning.missing[0].reason.endswith("attach the file with --attach")
+    assert planning.missing[0].reason.startswith("needs a python-model: attach a .py file with Model and get_inputs")
+
+
+@pytest.mark.parametrize(("name", "source"), [
+    ("f.c", "#include <math.h>\nvoid f(float *a) { a[0] = 1; }\n"),
+    ("nest.c", "#include <math.h>\nvoid f(float *a) { for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) a[i] += 1; }\n"),
+    ("f.py", "import jax\ndef f(x):\n    return x\n"),
+    ("t.csv", "kernel,time_ms\ngemm,1.5\nsoftmax,0.3\n"),
+    ("helpers.py", "SIZE = 3\n"),
+])
+def test_what_the_installed_analyst_cannot_read_is_no_target(capabilities, sniffed, name, source):
+    planning = plan_request(Request(text=BOUND, attachments=(sniffed(name, source),)), capabilities,
+                            {"speed_of_light"})
+    assert planning.plan is None
+    assert "attach a .py file with Model and get_inputs" in planning.missing[0].reason
+
+
+def targets(capabilities, *files):
+    """The first input of each analyst: what it works on."""
+    plan = plan_request(Request(text=BOUND, attachments=files), capabilities, {"speed_of_light"}).plan
+    return [role.inputs for role in plan.roles if role.duty == "analyst"]
+
+
+BESIDE = {
+    "layers.py": "from torch import nn\nclass Block(nn.Module):\n    pass\n",
+    "cell.py": "import torch\nclass Cell(torch.nn.Module):\n    pass\ndef broken(:\n",
+    "ops.py": "import numpy as np\ndef f(a):\n    return a\n",
+    "tri.py": "import triton\n@triton.jit\ndef k(x):\n    pass\n",
+    "jit.py": "import jax\ndef f(x):\n    return x\n",
+    "train.py": "loss.backward()\noptimizer.step()\n",
+    "sizes.py": "WIDTH = 3\n",
+}
+MODEL = "from layers import Block\nclass Model(Block):\n    pass\ndef get_inputs():\n    return []\n"
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_python_file_without_model_and_inputs_accompanies_one_that_has_them(capabilities, sniffed, name):
+    sibling, model = sniffed(name, BESIDE[name]), sniffed("sib.py", MODEL)
+    for files in ((sibling, model), (model, sibling)):
+        assert targets(capabilities, *files) == [(model.ref.sha256, sibling.ref.sha256)]
+
+
+@pytest.mark.parametrize("second", [MODEL, "class Model:\n    pass\n", "def get_inputs():\n    return []\n"])
+def test_two_files_with_model_or_inputs_are_two_targets_with_the_same_companions(capabilities, sniffed, second):
+    one, two, layers = sniffed("a.py", MODEL), sniffed("b.py", second), sniffed("layers.py", BESIDE["layers.py"])
+    assert targets(capabilities, layers, one, two) == [(one.ref.sha256, layers.ref.sha256),
+                                                       (two.ref.sha256, layers.ref.sha256)]
+
+
+def test_layers_alone_are_the_target(capabilities, sniffed):
+    layers = sniffed("layers.py", BESIDE["layers.py"])
+    assert targets(capabilities, layers) == [(layers.ref.sha256,)]
+
+
+@pytest.mark.parametrize("device", ["h100 sxm", "H100 PCIe", "A100", "B200", "RTX 4090", "MI300X"])
+@pytest.mark.parametrize("wish", ["limit on {}", "limits of the {}", "bound on {}", "{}: bounds?", "headroom {}",
+                                  "{} headroom", "roofline {}", "{}: roofline!"])
+def test_a_limit_of_a_model_on_a_device_is_a_matter_of_the_speed_of_light(capabilities, attach, device, wish):
+    request = read_request(wish.format(device), (attach("m.py", "python-model"),))
+    planning = plan_request(request, capabilities, {"speed_of_light"})
+    assert {r.capability for r in planning.plan.roles if r.capability} == {"speed_of_light"}
+    assert planning.missing == ()
+    assert request.constraints.devices == (device,)
+
+
+@pytest.mark.parametrize("text", [
+    "what is the peak memory of this model?", "how much memory does this model need on an H100?",
+    "how much VRAM does it use on an H100?", "does it fit in 80 GB?", "memory footprint on A100 and H100",
+    "how much energy does this model use on an H100?", "what is the power draw on an H100?"])
+def test_memory_and_energy_are_declined_and_the_nearest_says_that_they_are_not_counted(capabilities, attach, text):
+    for files in ((attach("m.py", "python-model"),), ()):
+        planning = plan_request(read_request(text, files), capabilities, {"speed_of_light"})
+        assert (planning.plan, planning.missing) == (None, ())
+        assert planning.nearest[0].capability == "speed_of_light"
+        assert "not counted yet" in planning.nearest[0].reason
+
+
+def test_a_wish_for_memory_hides_no_other_wish(capabilities, attach):
+    text = "What is the peak memory on an H100? Also find the root cause of the outage in the log."
+    planning = plan_request(read_request(text, (attach("a.log", "log"),)), capabilities, capabilities)
+    assert {r.capability for r in planning.plan.roles if r.capability} == {"incident_logs"}
+
+
+@pytest.mark.parametrize("text", [
+    "which GPU would let this model reach 0.5 ms per step?", "which hardware would meet a target of 2 ms?",
+    "cheapest GPU that runs this in 5 ms", "Which accelerator do I need for 3 ms per step, how fast could it be?"])
+def test_finding_hardware_for_a_target_gives_bounds_and_says_what_is_missing(capabilities, attach, text):
+    planning = plan_request(read_request(text, (attach("m.py", "python-model"),)), capabilities, {"speed_of_light"})
+    assert planning.plan.role("speed_of_light.analyst")
+    assert [(m.capability, m.reason) for m in planning.missing] == [(
+        "speed_of_light", "finding hardware for a target is not installed yet; bounds of the known devices are")]
+
+
+def test_a_wish_for_memory_beside_one_for_headroom_is_named_as_missing(capabilities, attach):
+    text = "What is the peak memory, and how much headroom is left on an H100?"
+    planning = plan_request(read_request(text, (attach("m.py", "python-model"),)), capabilities, {"speed_of_light"})
+    assert planning.plan.role("speed_of_light.analyst")
+    assert [m.reason for m in planning.missing] == ["memory is not counted yet; bounds on run time are"]
+
+
+@pytest.mark.parametrize("text", ["how far from the peak memory bandwidth of an H100 is it?", "is it memory bound?",
+                                  "which GPU is it closest to the roofline on, H100 or A100?"])
+def test_memory_bandwidth_and_a_comparison_of_devices_are_answered(capabilities, attach, text):
+    planning = plan_request(read_request(text, (attach("m.py", "python-model"),)), capabilities, {"speed_of_light"})
+    assert planning.plan.role("speed_of_light.analyst")
+    assert planning.missing == ()
 
 
 @pytest.mark.parametrize("text", ["", " \n", "asdf qwer zxcv", "What is the speed of light in vacuum?",

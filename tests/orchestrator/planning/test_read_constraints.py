@@ -13,6 +13,11 @@ from enlist.orchestrator.planning.constraints import read_constraints
     ("an NVIDIA A100 80 GB", ("NVIDIA A100",)),
     ("MI300X or Gaudi 3 or TPU v5e", ("MI300X", "Gaudi 3", "TPU v5e")),
     ("auf einer GB200", ("GB200",)),
+    ("it takes 9.8 ms on an H100 PCIe: where is the headroom?", ("H100 PCIe",)),
+    ("on the gpu:H100, bounds?", ("H100",)),
+    ("values in A100:B200", ()),
+    ("A1:A100 holds them", ()),
+    ("take A100!B2", ()),
     ("=SUM(A1:A100)", ()),
     ("which formula belongs in cell A100 of this sheet", ()),
     ("the formula in B200 of the workbook is wrong", ()),
@@ -21,6 +26,13 @@ from enlist.orchestrator.planning.constraints import read_constraints
 ])
 def test_devices_keep_the_users_spelling_and_cells_are_no_devices(text, devices):
     assert read_constraints(text).devices == devices
+
+
+@pytest.mark.parametrize("device", ["H100", "H100 PCIe", "H100 SXM", "h100 sxm5", "A100-80GB", "RTX 4090", "MI300X",
+                                    "NVIDIA B200", "Gaudi 3", "TPU v5e", "Apple M4 Max"])
+@pytest.mark.parametrize("mark", [":", "!", "?", ".", ",", ";", ")", "/", "…", " -", "'s", ":\n", '"', "：", "!?"])
+def test_a_device_keeps_its_whole_name_before_any_punctuation(device, mark):
+    assert read_constraints(f"{device}{mark} headroom").devices == (device,)
 
 
 @pytest.mark.parametrize(("text", "dtype"), [

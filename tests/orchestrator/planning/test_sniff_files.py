@@ -17,6 +17,7 @@ from enlist.orchestrator.sniff import HEAD, sniff
 
 LOG = "".join(f"2026-01-02T03:04:{i:02} INFO worker {i} started\n" for i in range(20))
 MODEL = "import torch.nn as nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+INPUTS = "def get_inputs():\n    return []\n"
 TRAINING = "import torch\ndef main():\n    loss.backward()\n    optimizer.step()\nmain()\n"
 
 
@@ -43,11 +44,13 @@ def sound(buffer):
 
 
 FILES = [
-    (MODEL, "m.py", "python-model"),
-    (MODEL, "notes.txt", "python-model"),
+    (MODEL + INPUTS, "m.py", "python-model"),
+    (MODEL + INPUTS, "notes.txt", "python-model"),
+    (MODEL, "layers.py", "torch-layers"),
+    ("from layers import Block as Model\nget_inputs = list\n", "m.py", "python-model"),
     ("class Model:\n    pass\n", "m.py", "python-model"),
     ("def get_inputs():\n    return []\n", "m.py", "python-model"),
-    (MODEL + TRAINING, "t.py", "training-script"),
+    (MODEL + INPUTS + TRAINING, "t.py", "training-script"),
     ("import torch.distributed as dist\ndist.init_process_group('nccl')\n", "t.py", "training-script"),
     ("import jax\nimport jax.numpy as jnp\ndef f(x):\n    return jnp.sin(x)\n", "f.py", "jax-function"),
     ("import triton\n@triton.jit\ndef k(x):\n    pass\n", "k.py", "kernel-source"),
@@ -92,15 +95,27 @@ def test_the_best_kind_of_a_file_is_that_of_its_content(content, name, kind):
     assert set(found.kinds) <= set(artifact_kinds())
 
 
-def test_a_model_with_a_syntax_error_is_still_a_model_and_the_line_is_named():
-    data = (MODEL + "def broken(:\n").encode()
+@pytest.mark.parametrize(("inputs", "kind"), [(INPUTS, "python-model"), ("get_inputs = list\n", "python-model"),
+                                              ("", "torch-layers")])
+def test_a_model_with_a_syntax_error_is_still_a_model_and_the_line_is_named(inputs, kind):
+    data = (inputs + MODEL + "def broken(:\n").encode()
     found = sniff(data, "m.py", len(data))
-    assert found.kinds == ("python-model",)
-    assert "line 5" in found.note
+    assert found.kinds[0] == kind
+    assert f"line {5 + inputs.count(chr(10))}" in found.note
+
+
+@pytest.mark.parametrize("source", [MODEL, TRAINING, "import jax\ndef f(x):\n    return x\n",
+                                    "import triton\ndef k(x):\n    return x\n",
+                                    "import numpy\ndef f(a):\n    return a\n",
+                                    "SIZE = 3\n", "def broken(:\n"])
+def test_python_may_be_imported_by_others_exactly_where_it_holds_no_model_and_no_inputs(source):
+    for more, alone in (("", True), (INPUTS, False), ("class Model:\n    pass\n", False)):
+        data = (more + source).encode()
+        assert ("python-module" in sniff(data, "x.py", len(data)).kinds) is alone
 
 
 def test_a_script_that_trains_its_own_model_is_both():
-    data = (MODEL + TRAINING).encode()
+    data = (MODEL + INPUTS + TRAINING).encode()
     assert sniff(data, "t.py", len(data)).kinds == ("training-script", "python-model")
 
 

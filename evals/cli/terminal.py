@@ -52,6 +52,18 @@ def share_out(needs: Sequence[int], width: int, keep: Sequence[int]) -> list[int
     return shares
 
 
+def cut_short(text: str, width: int) -> str:
+    """`text` cut to at most `width` cells with an ellipsis. A number is shown whole or not at all: half of one is
+    another number."""
+    from rich.cells import set_cell_size
+
+    kept = set_cell_size(text, width - 1).rstrip()
+    following = text[len(kept):len(kept) + 1]
+    if kept and not following.isspace():
+        kept = re.sub(r"[-+]?\d[\d.,eE+-]*$", "", kept)
+    return kept.rstrip() + "…"
+
+
 class Terminal:
     """Where a command writes, as a context."""
 
@@ -121,14 +133,14 @@ class Terminal:
         for line in text.split("\n"):
             self.line(line)
 
-    def paragraph(self, text: str, indent: int = 0) -> None:
+    def paragraph(self, text: str, indent: int = 0, style: str = "") -> None:
         """Print text wrapped at words to the terminal's width."""
         for line in self._wrapped(one_line(text), self.out.width - indent):
-            self.line(" " * indent + line)
+            self.line(" " * indent + line, style)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], keep: Sequence[int] = (0,)) -> None:
         """Print a table, one line a row, within the terminal's width: columns at the positions `keep` are shown whole,
-        the others share what is left and are cut with an ellipsis."""
+        the others share what is left and are cut with an ellipsis, never inside a number."""
         from rich.cells import cell_len, set_cell_size
         from rich.text import Text
 
@@ -136,7 +148,7 @@ class Terminal:
         needs = [max(cell_len(row[n]) for row in cells) for n in range(len(columns))]
         widths = share_out(needs, self.out.width - GAP * (len(columns) - 1), keep)
         for number, row in enumerate(cells):
-            shown = [cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
+            shown = [cell if cell_len(cell) <= width else cut_short(cell, width)
                      for cell, width in zip(row, widths, strict=True)]
             padded = (" " * GAP).join(set_cell_size(cell, width) for cell, width in zip(shown, widths, strict=True))
             self.out.print(Text(padded.rstrip(), style="" if number else "bold"), soft_wrap=True)

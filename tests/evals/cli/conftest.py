@@ -34,7 +34,7 @@ def enlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENLIST_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("ENLIST_DEBUG", "ENLIST_SEED", "ENLIST_OUT", "ENLIST_MEMORY"):
+    for name in ("ENLIST_DEBUG", "ENLIST_SEED", "ENLIST_OUT", "ENLIST_MEMORY", "ENLIST_SANDBOX"):
         monkeypatch.delenv(name, raising=False)
 
     def call(*arguments: str) -> Said:

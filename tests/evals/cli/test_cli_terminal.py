@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enlist.evals.cli.terminal import one_line, plain, share_out
+from enlist.evals.cli.terminal import cut_short, one_line, plain, share_out
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\x9b2J\u202eevil\r\b[bold]"
 
@@ -56,6 +56,14 @@ def test_tables_fit_80_columns_one_line_a_row(enlist: Any, call: list[str]) -> N
     said = enlist(*call)
     assert max(map(len, said.out.splitlines())) <= 80
     assert not any(line != line.rstrip() for line in said.out.splitlines())
+
+
+@given(st.floats(0, 1e9), st.integers(4, 40))
+def test_a_cell_that_is_cut_holds_no_part_of_a_number(number: float, width: int) -> None:
+    text = f"it takes {number} s in all, and that is that, whatever else"
+    shown = cut_short(text, width)
+    assert len(shown) <= width and shown.endswith("…") and text.startswith(shown[:-1])
+    assert not any(c.isdigit() for c in shown) or f" {number}" in shown
 
 
 def program(tmp_path: Path, **more: str) -> tuple[list[str], dict[str, str]]:

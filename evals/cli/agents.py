@@ -24,21 +24,22 @@ def list_agents(
     as_json: Json = False,
 ) -> Answer:
     """Count the agents by specialist, or list those of one."""
-    from enlist.agents.pool import shipped
     from enlist.evals.cli.settings import readable
 
-    pool = shipped()
+    pool, snapshot_id = _newest()
     counts = _counts(pool)
     if specialist is None:
         rows, what = counts, "specialists"
     else:
         name = readable(specialist)
         _known(name, [row["specialist"] for row in counts])
-        rows = [{"agent": str(pool.ids[p])} for p in (pool.specialist == name).nonzero()[0]]
+        rows = [{"agent": id, "reliability": _reliability(pool, id)}
+                for id in map(str, pool.ids[pool.specialist == name])]
         what = "agents"
     page = rows[offset:offset + limit]
     document = {"total": len(pool), "distinct": distinct_behaviours(pool),
-                "without_model": int(pool.without_model().sum()), what: page, "of": len(rows), "offset": offset}
+                "without_model": int(pool.without_model().sum()), what: page, "of": len(rows), "offset": offset,
+                "snapshot": snapshot_id}
 
     def show(terminal: "Terminal") -> None:
         terminal.line(f"{document['distinct']} agents that behave differently, of {len(counts)} specialists; "
@@ -48,7 +49,8 @@ def list_agents(
                 (r["specialist"], r["duty"], r["capability"], r["agents"], r["without_model"]) for r in page])
         else:
             for row in page:
-                terminal.line(row["agent"])
+                known = "; ".join(f"{c} {mean:.2f}" for c, mean in row["reliability"].items())
+                terminal.line(row["agent"] + (f"  reliability: {known}" if known else ""))
         if offset + limit < len(rows):
             terminal.line(f"... {len(rows) - offset - limit} more: --offset {offset + limit}")
         terminal.line("Next: enlist agents show ID" if specialist else "Next: enlist agents list --specialist NAME")
@@ -59,11 +61,10 @@ def list_agents(
 @app.command("show", epilog="\b\nExample:\n  enlist agents show writer --json")
 def show_agent(agent: Annotated[str, typer.Argument(metavar="ID", help="An agent's id.")], as_json: Json = False
                ) -> Answer:
-    """Print an agent's card."""
-    from enlist.agents.pool import shipped
+    """Print an agent's card, with the track record of the newest snapshot."""
     from enlist.evals.cli.settings import readable
 
-    pool = shipped()
+    pool, _ = _newest()
     card = pool.card(pool.find(readable(agent))).model_dump(mode="json")
 
     def show(terminal: "Terminal") -> None:
@@ -86,6 +87,21 @@ def snapshot(ctx: typer.Context, as_json: Json = False) -> Answer:
     with store(settings()) as memory, ctx.obj.working("reading the journals of all runs"):
         id = take_snapshot(memory)
     return Answer({"snapshot": id}, lambda terminal: terminal.line(id))
+
+
+def _newest() -> "tuple[Pool, str]":
+    """The pool that a run would enlist from now, and the id that pins it."""
+    from enlist.evals.cli.settings import settings, store
+    from enlist.orchestrator.snapshots import pinned_pool
+
+    with store(settings()) as memory:
+        return pinned_pool(memory, None)
+
+
+def _reliability(pool: "Pool", agent: str) -> dict[str, float]:
+    """The mean posterior reliability of an agent by capability, where runs have told something."""
+    return {capability: track.reliability.mean for capability, track in pool.tracks.get(agent, {}).items()
+            if track.reliability is not None}
 
 
 def distinct_behaviours(pool: "Pool") -> int:

@@ -16,6 +16,9 @@ Seconds = Annotated[float | None, typer.Option("--budget-seconds", metavar="N", 
 Address = Annotated[str | None, typer.Option("--address", metavar="RAY",
                                               help="A Ray cluster; without it a local Ray is started.")]
 
+Snapshot = Annotated[str | None, typer.Option("--snapshot", metavar="ID",
+                                               help="A pool that `enlist agents snapshot` pinned; else the newest.")]
+
 
 @app.command(epilog="\b\nExample:\n  enlist run \"how far is this model from the limit?\" --attach model.py\n"
                     "  enlist run \"what failed?\" --attach app.log --json")
@@ -26,8 +29,7 @@ def run(
     seed: Seed = None,
     budget_seconds: Seconds = None,
     address: Address = None,
-    snapshot: Annotated[str | None, typer.Option("--snapshot", metavar="ID",
-                                                 help="A pool that `enlist agents snapshot` pinned.")] = None,
+    snapshot: Snapshot = None,
     out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder that the report is written below.")
                    ] = None,
     as_json: Json = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from enlist.evals.cli.answer import Answer, Json
-from enlist.evals.cli.run import Attach, Seed
+from enlist.evals.cli.run import Attach, Seed, Snapshot
 
 if TYPE_CHECKING:
     from enlist.evals.cli.terminal import Terminal
@@ -24,16 +24,22 @@ def team(
     pool: Annotated[Path | None, typer.Option("--pool", metavar="PATH",
                                               help="A YAML or JSON list of agent cards to enlist from.")] = None,
     seed: Seed = None,
+    snapshot: Snapshot = None,
     as_json: Json = False,
 ) -> Answer:
-    """Show the plan and the team for a request, without running it."""
+    """Show the plan and the team for a request, without running it: those that `enlist run` would take."""
     from enlist.agents.pool import read_cards
     from enlist.evals.cli.settings import readable, settings
     from enlist.orchestrator.run import team_only
+    from enlist.tools.runtime.errors import EnlistError
+
+    if pool is not None and snapshot is not None:
+        raise EnlistError("bad_input", "two pools are named", given=f"--pool {pool} --snapshot {snapshot}",
+                          allowed="one of --pool and --snapshot", fix="leave one of them away")
 
     with ctx.obj.working("planning and searching for a team"):
         planning, found = team_only(settings(seed=seed), readable(text), attach or (),
-                                    read_cards(pool) if pool else None)
+                                    read_cards(pool) if pool else None, snapshot)
     document = document_of(planning, found)
     return Answer(document, lambda terminal: _show(document, terminal))
 

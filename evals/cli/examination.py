@@ -129,7 +129,7 @@ def _cores() -> Iterator[Check]:
 
 
 def _sandbox() -> Iterator[Check]:
-    from enlist.tools.runtime.sandbox import levels
+    from enlist.tools.runtime.sandbox import LEVELS, best, levels
 
     reports = levels()
     some = any(report.available for report in reports)
@@ -138,6 +138,16 @@ def _sandbox() -> Iterator[Check]:
         yield Check(f"sandbox {report.level}", "ok" if report.available else "missing" if some else "broken",
                     ("works" if report.available else report.reason) + lacks,
                     "" if report.available else report.fix)
+    chosen = settings()["sandbox"]  # reading the settings sets the variable that `best` obeys
+    if chosen:
+        try:
+            best()
+            yield Check("sandbox chosen", "ok", chosen)
+        except EnlistError as error:
+            known = chosen in LEVELS
+            yield Check("sandbox chosen", "broken", f"{chosen!r}: {error.message if known else 'no such level'}",
+                        f"set ENLIST_SANDBOX, or sandbox in enlist.toml, to {', '.join(LEVELS)}, or to nothing for "
+                        "the best there is" + (f"; or {error.fix}" if known and error.fix else ""))
 
 
 def _plug_ins() -> Iterator[Check]:

@@ -7,7 +7,7 @@ import typer
 from enlist.evals.cli.answer import Answer, Json
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="Search what runs have found.",
-                  epilog="\b\nExample:\n  enlist memory search \"attention bound\"")
+                  epilog="\b\nExample:\n  enlist memory search \"cannot run faster\"")
 
 
 @app.callback()
@@ -15,7 +15,7 @@ def _memory() -> None:
     """Search what runs have found."""
 
 
-@app.command(epilog="\b\nExample:\n  enlist memory search \"attention bound\" --kind finding --limit 5")
+@app.command(epilog="\b\nExample:\n  enlist memory search \"cannot run faster\" --kind finding --limit 5")
 def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Words; all must occur.")],
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run.")] = None,
@@ -41,7 +41,9 @@ def search(
         if not rows:
             terminal.line("Nothing found.")
             return
-        terminal.table(("run", "kind", "text"), [(r["run"] or "-", r["kind"], r["text"]) for r in rows], keep=(0, 1))
+        for row in rows:
+            terminal.line(f"{row['run'] or '-'}  {row['kind']}", "bold")
+            terminal.paragraph(row["text"], indent=2)
         terminal.line("Next: enlist show RUN")
 
     return Answer({"records": rows}, show)

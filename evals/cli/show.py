@@ -30,7 +30,7 @@ def show(
 ) -> Answer:
     """Show a run, from any terminal and without Ray.
 
-    With --follow the exit status is the run's, else 0.
+    With --follow the exit status is the run's, else 0. With --jsonl the run's events come first, one a line.
     """
     from enlist.evals.cli.ended import answer_of
     from enlist.evals.cli.progress import Follower
@@ -44,6 +44,10 @@ def show(
             as_it_stands(memory, config, run)  # refuses an unknown run before it waits for one
             with Follower(ctx.obj, f"following {run}") as follower:
                 follow_run(memory, run, follower)
+        elif ctx.obj.mode == "jsonl":
+            as_it_stands(memory, config, run)  # refuses an unknown run before its events
+            with Follower(ctx.obj) as follower:
+                follower.watch(memory.events(run))
         state = RunState.read(memory, run)
         status = status_now(memory, state)
         ended = replace(as_it_stands(memory, config, run), status=status)

@@ -18,13 +18,15 @@ GOOD: dict[str, tuple[list[str], set[str]]] = {
              {"plan", "missing", "nearest", "team", "utility", "upper_bound", "search"}),
     "runs": (["runs"], {"runs"}),
     "tools": (["tools", "list"], {"tools", "broken"}),
-    "agents": (["agents", "list"], {"total", "distinct", "without_model", "specialists", "of", "offset"}),
+    "agents": (["agents", "list"], {"total", "distinct", "without_model", "specialists", "of", "offset",
+                                    "snapshot"}),
     "snapshot": (["agents", "snapshot"], {"snapshot"}),
     "capabilities": (["capabilities", "list"], {"capabilities", "known"}),
     "envs": (["envs", "list"], {"environments", "broken"}),
     "memory": (["memory", "search", "anything"], {"records"}),
     "config": (["config", "show"], {"settings"}),
-    "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes"}),
+    "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes", "waiting",
+                                   "waiting_bytes", "grace_seconds"}),
 }
 BAD: dict[str, list[str]] = {
     "run": ["run", ""], "team": ["team", "x", "--attach", "absent"], "show": ["show", "absent"],

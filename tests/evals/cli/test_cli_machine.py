@@ -10,6 +10,8 @@ from enlist.agents.pool import shipped
 from enlist.evals.cli import examination
 from enlist.evals.cli.agents import distinct_behaviours
 from enlist.tools.runtime import registry
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.protocol import NewRecord
 
 
 def checks(said: Any) -> dict[str, dict[str, str]]:
@@ -41,6 +43,33 @@ def test_a_store_that_cannot_be_opened_is_a_result_and_not_the_end(enlist: Any, 
     (tmp_path / "home" / "store.db").write_bytes(b"no database at all" * 100)
     said = enlist("doctor", "--json")
     assert said.code == 1 and checks(said)["store"]["state"] == "broken" and "cores" in checks(said)
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_sandbox_level_that_does_not_exist_keeps_the_main_job_from_running(
+        enlist: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str) -> None:
+    monkeypatch.setenv("ENLIST_SANDBOX", "foo" if where == "environment" else "")
+    if where == "file":
+        (tmp_path / "enlist.toml").write_text('sandbox = "foo"\n')
+    said = enlist("doctor", "--json")
+    chosen = checks(said)["sandbox chosen"]
+    assert said.code == 1 and not said.document["ok"] and chosen["state"] == "broken" and "'foo'" in chosen["found"]
+    assert "full, landlock, basic" in chosen["fix"]
+    assert {"environment": "ENLIST_SANDBOX", "file": "enlist.toml"}[where] in chosen["fix"]
+    assert "The main job can run" not in enlist("doctor").out
+
+
+def test_a_sandbox_level_that_does_not_work_here_keeps_the_main_job_from_running(
+        enlist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from enlist.tools.runtime.sandbox import availability
+
+    monkeypatch.setattr(availability, "_tried", lambda level, user: availability.LevelReport(
+        level, level != "full", "no bubblewrap", "install it"))
+    for level, code in (("basic", 0), ("full", 1)):
+        monkeypatch.setenv("ENLIST_SANDBOX", level)
+        chosen = checks(enlist("doctor", "--json"))["sandbox chosen"]
+        assert chosen["state"] == ("broken" if code else "ok")
+    assert "install it" in chosen["fix"]
 
 
 def test_a_plug_in_that_does_not_load_is_named_and_stops_nothing(enlist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +107,23 @@ def test_a_card_is_shown_by_its_id(enlist: Any) -> None:
     id = str(shipped().ids[0])
     assert enlist("agents", "show", id, "--json").document["id"] == id
     assert id in enlist("agents", "show", id).out
+
+
+def test_agents_are_shown_with_the_track_record_of_the_newest_snapshot(enlist: Any, tmp_path: Path) -> None:
+    pool = shipped()
+    id, capability = str(pool.ids[0]), str(pool.capability[0])
+    assert enlist("agents", "show", id, "--json").document["track"] == {}
+    memory = open_memory(f"sqlite://{tmp_path / 'home' / 'store.db'}")
+    for name, bad in (("sold", 9.0), ("snew", 1.0)):
+        memory.commit("", 0, [], [NewRecord(kind="snapshot", id=name, data={"tracks": {
+            id: {capability: {"quality": None, "reliability": {"good": 3.0, "bad": bad}}}}})])
+    memory.close()
+    assert enlist("agents", "show", id, "--json").document["track"][capability]["reliability"] == {
+        "good": 3.0, "bad": 1.0}
+    listed = enlist("agents", "list", "--specialist", str(pool.specialist[0]), "--json").document
+    assert listed["snapshot"].startswith("snew-")
+    assert {row["agent"]: row["reliability"] for row in listed["agents"]}[id] == {capability: 0.75}  # 3 of 3 + 1
+    assert "0.75" in enlist("agents", "list", "--specialist", str(pool.specialist[0])).out
 
 
 def test_each_setting_names_its_origin(enlist: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

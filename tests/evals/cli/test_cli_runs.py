@@ -13,8 +13,18 @@ from enlist.orchestrator.request import Request
 from enlist.tools.runtime.events import NewEvent
 from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.owner import this_owner
-from enlist.tools.runtime.memory.protocol import Memory
+from enlist.tools.runtime.memory.protocol import Memory, NewRecord
 from enlist.tools.runtime.memory.retention import GRACE_S
+
+MODEL = """
+from torch import nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+    def forward(self, x):
+        return self.inner(x)
+"""
 
 
 @pytest.fixture
@@ -133,6 +143,45 @@ def test_gc_tells_what_it_would_delete_and_deletes_when_told_so(enlist: Any, mem
     assert enlist("gc", "--keep", "1", "--yes").code == 0
     assert len(memory.runs()) == 1
     assert enlist("gc", "--older-than", str(GRACE_S), "--json").document["runs"] == []
+
+
+def test_gc_says_what_waits_how_long_and_what_is_not_touched(enlist: Any, memory: Memory, tmp_path: Path) -> None:
+    first = enlist("run", "translate this poem", "--json").document  # keeps its three report files in the store
+    size = sum(Path(path).stat().st_size for path in first["report"].values())
+    for yes in ((), ("--yes",)):
+        found = enlist("gc", "--keep", "0", *yes, "--json").document
+        assert found["artifacts"] == [] and (found["waiting"], found["waiting_bytes"]) == (3, size)
+        assert found["grace_seconds"] == GRACE_S
+    said = enlist("gc", "--keep", "0").out
+    assert f"{GRACE_S / 3600:.0f} hours" in said and "3 (" in said
+    assert "enlist-out" in said and "not touched" in said
+    assert all(Path(path).is_file() for path in first["report"].values())
+
+
+def test_the_lines_of_a_run_that_has_ended_are_its_events_and_then_its_result(enlist: Any, memory: Memory) -> None:
+    accept(memory, "r1")
+    end(memory, "r1", "done")
+    said = enlist("show", "r1", "--jsonl")
+    lines = [json.loads(line) for line in said.out.splitlines()]
+    assert lines[:-1] == [event.model_dump(mode="json") for event in memory.events("r1")] and len(lines) == 4
+    assert lines[-1] == {"kind": "result", **enlist("show", "r1", "--json").document}
+    assert [json.loads(line)["kind"] for line in enlist("show", "absent", "--jsonl").out.splitlines()] == ["error"]
+
+
+def test_a_team_is_that_of_the_pool_that_a_run_would_take(
+        enlist: Any, memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    call = ("team", "How far is this model from the limit of an H100?", "--attach", "model.py", "--json")
+    before = {m["role"]: m["agent"] for m in enlist(*call).document["team"]}
+    bad = {m: {"*" if m.startswith("writer") else "speed_of_light": {
+        "quality": None, "reliability": {"good": 1.0, "bad": 99.0}}} for m in before.values()}
+    memory.commit("", 0, [], [NewRecord(kind="snapshot", id="sbad", data={"tracks": bad})])
+    after = {m["role"]: m["agent"] for m in enlist(*call).document["team"]}
+    assert set(after.values()).isdisjoint(before.values())  # who failed 98 times is not chosen again
+    pinned = enlist(*call[:-1], "--snapshot", "shipped", "--json").document["team"]
+    assert {m["role"]: m["agent"] for m in pinned} == before
+    assert enlist(*call, "--snapshot", "sNone").document["error"]["code"] == "not_found"
+    assert enlist(*call, "--snapshot", "sbad", "--pool", "cards.json").document["error"]["code"] == "bad_input"
 
 
 def test_a_snapshot_that_was_taken_is_one_that_a_run_accepts(enlist: Any) -> None:

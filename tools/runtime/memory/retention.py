@@ -2,7 +2,8 @@
 
 A run is finished where the last of its life events is `run.finished`: one that was interrupted may be resumed and is
 kept, and so is every run with a live lease. Kept runs are not touched. Artifacts are deleted only when no remaining
-event or record mentions their hash and nobody has put them lately.
+event or record mentions their hash and nobody has put them lately: those of a run just deleted are left to a later
+collection. Report folders lie outside the store and are not touched.
 """
 
 import time
@@ -44,7 +45,7 @@ def collect_garbage(memory: Memory, *, keep_runs: int | None = None, older_than_
     """
     if keep_runs is None and older_than_s is None:
         raise EnlistError("bad_input", "what to keep is not said", allowed="a number of runs, an age, or both",
-                          fix="give --keep-runs N or --older-than AGE")
+                          fix="give a number of runs to keep, or the age from which runs go")
     if (keep_runs or 0) < 0 or (older_than_s or 0) < 0 or grace_s < 0:
         raise EnlistError("bad_input", "a number of runs or an age below 0",
                           given=f"keep_runs={keep_runs}, older_than_s={older_than_s}, grace_s={grace_s}")

@@ -1,14 +1,14 @@
 """Amounts as people read them: four digits or fewer, with the unit that fits."""
 
 _DECIMAL = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
 def duration(seconds: float) -> str:
-    """A time to four significant digits in s, ms or µs."""
-    rounded = float(f"{seconds:.4g}")
-    if rounded >= 1:
-        return f"{rounded:.4g} s"
-    return f"{rounded * 1e3:.4g} ms" if rounded >= 1e-3 or rounded == 0 else f"{rounded * 1e6:.4g} µs"
+    """A time to four significant digits in s, ms, µs or ns."""
+    rounded = float(f"{seconds:.4g}")  # first, so that 0.99999 ms is 1 ms and not 1000 µs
+    unit, scale = next(((u, s) for u, s in _TIMES if rounded >= s), _TIMES[1] if rounded == 0 else _TIMES[-1])
+    return f"{rounded / scale:.4g} {unit}"
 
 
 def amount(count: float, unit: str) -> str:

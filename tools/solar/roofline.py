@@ -50,7 +50,8 @@ def _points(device: DeviceBounds) -> list[tuple[float, float, str]]:
     """(FLOP/byte, FLOP/s, label) of each different operator that does FLOP and moves bytes, largest first."""
     different = {(t.op, t.flop, t.bytes): t for t in device.terms if t.flop and t.bytes and t.seconds}
     largest = sorted(different.values(), key=lambda t: -t.seconds)[:_POINTS]
-    return [(t.flop / t.bytes, t.flop / t.seconds, f"{t.op} {t.where} ({t.roof})") for t in largest]
+    peaks = dict(_compute(device))  # an operator's own roof: the other FLOP beside it do not count towards its rate
+    return [(t.flop / t.bytes, peaks.get(t.roof, t.flop / t.seconds), f"{t.op} {t.where} ({t.roof})") for t in largest]
 
 
 def _compute(device: DeviceBounds) -> list[tuple[str, float]]:

@@ -14,7 +14,7 @@ _DEVICE = re.compile(
     r"|Inferentia ?\d?"
     r"|Apple M[1-5](?: (?:Pro|Max|Ultra))?|Jetson(?: (?:AGX|Orin|Xavier|Nano|Thor|NX))+"
     r"|(?:Intel )?Xeon(?: \w+ \d{4}\w*)?|(?:AMD )?EPYC(?: \d{4}\w?)?|DGX Spark|Raspberry Pi \d"
-    r")(?!\w|[:!]\$?[A-Z]{1,3}\$?\d|\.\d)", re.I)
+    r")(?!(?!s\b)\w|[:!]\$?[A-Z]{1,3}\$?\d|\.\d)", re.I)
 _RANGE_BEFORE = re.compile(r"[A-Z]{1,3}\$?\d{1,7}:$", re.I)
 _SHEET = re.compile(r"\b(?:cell|formula|excel|(?:spread|work)?sheet|workbook|column|xlsx|zelle|formel|celda)s?\b", re.I)
 _GPU_BEFORE = re.compile(r"\b(?:gpus?|nvidia|tesla)\s*$|\bon (?:an?|the|one|our|my|\d+x?) $", re.I)
@@ -23,7 +23,8 @@ _LIKE_CELL = re.compile(r"[A-Z]\d{1,3}$", re.I)
 
 def find_devices(text: str) -> Iterator[re.Match[str]]:
     """Each device named in `text`, in order. "A100" in a sentence about spreadsheet cells is a cell, not a
-    device, and so are both ends of "A1:A100"; a colon before or after a device is punctuation elsewhere."""
+    device, and so are both ends of "A1:A100"; a colon before or after a device is punctuation elsewhere. The s of a
+    plural is not part of the name."""
     for match in _DEVICE.finditer(text):
         if _LIKE_CELL.match(match[0]):
             before = text[max(0, match.start() - 24): match.start()]

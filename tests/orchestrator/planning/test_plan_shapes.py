@@ -166,8 +166,11 @@ def test_a_limit_of_a_model_on_a_device_is_a_matter_of_the_speed_of_light(capabi
 @pytest.mark.parametrize("text", [
     "what is the peak memory of this model?", "how much memory does this model need on an H100?",
     "how much VRAM does it use on an H100?", "does it fit in 80 GB?", "memory footprint on A100 and H100",
-    "how much energy does this model use on an H100?", "what is the power draw on an H100?"])
-def test_memory_and_energy_are_declined_and_the_nearest_says_that_they_are_not_counted(capabilities, attach, text):
+    "how much energy does this model use on an H100?", "what is the power draw on an H100?",
+    "power limit on h100", "how many GB does this model use at peak?", "will it fit on an RTX 4090?",
+    "does this model OOM on a 24 GB card?", "what does one step cost in dollars on an H100?",
+    "how accurate is this model on an H100?"])
+def test_memory_energy_and_money_are_declined_and_the_nearest_says_so(capabilities, attach, text):
     for files in ((attach("m.py", "python-model"),), ()):
         planning = plan_request(read_request(text, files), capabilities, {"speed_of_light"})
         assert (planning.plan, planning.missing) == (None, ())
@@ -183,7 +186,9 @@ def test_a_wish_for_memory_hides_no_other_wish(capabilities, attach):
 
 @pytest.mark.parametrize("text", [
     "which GPU would let this model reach 0.5 ms per step?", "which hardware would meet a target of 2 ms?",
-    "cheapest GPU that runs this in 5 ms", "Which accelerator do I need for 3 ms per step, how fast could it be?"])
+    "cheapest GPU that runs this in 5 ms", "Which accelerator do I need for 3 ms per step, how fast could it be?",
+    "recommend hardware for a latency of 5 ms, close to the hardware limit", "Which GPU is needed to hit 10 ms?",
+    "how many H100s do I need for 1000 tokens/s, theoretically?"])
 def test_finding_hardware_for_a_target_gives_bounds_and_says_what_is_missing(capabilities, attach, text):
     planning = plan_request(read_request(text, (attach("m.py", "python-model"),)), capabilities, {"speed_of_light"})
     assert planning.plan.role("speed_of_light.analyst")

@@ -30,7 +30,8 @@ def test_devices_keep_the_users_spelling_and_cells_are_no_devices(text, devices)
 
 @pytest.mark.parametrize("device", ["H100", "H100 PCIe", "H100 SXM", "h100 sxm5", "A100-80GB", "RTX 4090", "MI300X",
                                     "NVIDIA B200", "Gaudi 3", "TPU v5e", "Apple M4 Max"])
-@pytest.mark.parametrize("mark", [":", "!", "?", ".", ",", ";", ")", "/", "…", " -", "'s", ":\n", '"', "：", "!?"])
+@pytest.mark.parametrize("mark", [":", "!", "?", ".", ",", ";", ")", "/", "…", " -", "'s", ":\n", '"', "：", "!?",
+                                  "s:", "s"])
 def test_a_device_keeps_its_whole_name_before_any_punctuation(device, mark):
     assert read_constraints(f"{device}{mark} headroom").devices == (device,)
 

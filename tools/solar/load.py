@@ -148,7 +148,7 @@ def choosing(classes: tuple[str, ...]) -> str:
     example = classes[0] if classes else "Net"
     others = f" (or {', '.join(classes[1:])})" if classes[1:] else ""
     return (f"name the class in the request, as in 'how far is {example} from the limit of an H100?'{others}, or run "
-            f"`enlist tool solar-capture` with target {example!r}")
+            f"""`enlist tool solar-capture --input '{{"model": "PATH/TO/FILE.py", "target": "{example}"}}'`""")
 
 
 def _found(file: ModuleType) -> str:

@@ -137,12 +137,12 @@ def _conditions(output: Bounds) -> dict[str, Scalar]:
 _CHECK = "solar-check calls the model under a dispatch mode and counts again; confirm compares"
 
 CAPTURE = Tool(
-    name="solar-capture", version="1.0.0", summary="Capture a PyTorch model's operators without running it on data",
+    name="solar-capture", version="1.1.0", summary="Capture a PyTorch model's operators without running it on data",
     input=ModelInput, output=CaptureOutput, run="enlist.tools.solar.tool:run_capture", example={"model": _EXAMPLE_REF},
     check_route=_CHECK, isolation="sandbox", time_limit=180.0, resources=Resources(memory_bytes=4 << 30),
     errors=("bad_input", "tool_failed", "unsupported"))
 BOUNDS = Tool(
-    name="solar-bounds", version="1.0.0", summary="Lower bounds on run time of a captured model on given hardware",
+    name="solar-bounds", version="1.1.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",
     example={"graph": _EXAMPLE_REF | {"name": "model.graph.json"}, "devices": ["H100"]}, check_route=_CHECK,
     findings="enlist.tools.solar.tool:findings", section="enlist.tools.solar.report:sections",

@@ -78,7 +78,7 @@ def test_a_fault_of_the_chosen_class_says_which_others_there_are_and_how_to_choo
     with pytest.raises(EnlistError) as caught:
         capture(model_file(text=text))
     fix = caught.value.fix or ""
-    for words in ("how far is Net from the limit", "Block", "enlist tool solar-capture", "target 'Net'"):
+    for words in ("how far is Net from the limit", "Block", "enlist tool solar-capture", '"target": "Net"'):
         assert words in fix
 
 

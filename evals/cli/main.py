@@ -44,6 +44,9 @@ def _root(ctx: typer.Context, version: bool = typer.Option(False, "--version", h
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program on `arguments` (those of the process where None) and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):  # closed by the caller: what is written goes nowhere
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (for the life of the process)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -60,6 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
             terminal.abandon()
             return 0
+        except OSError as error:  # a full disk, a descriptor that was closed
+            terminal.abandon()
+            print(f"enlist: the answer cannot be written: {error.strerror}", file=sys.stderr)
+            return 1
 
 
 def mode_of(arguments: Sequence[str]) -> Mode:
@@ -79,7 +86,7 @@ def _run(arguments: list[str], terminal: Terminal) -> int:
     except EnlistError as error:
         return _fault(terminal, error)
     except (KeyboardInterrupt, typer.Abort):
-        return _fault(terminal, EnlistError("cancelled", "interrupted"))
+        return _fault(terminal, EnlistError("cancelled", "interrupted", fix="`enlist runs` names a run to resume"))
     except USAGE_ERROR as error:
         return _fault(terminal, _usage(error, arguments))
     except BrokenPipeError:
@@ -92,7 +99,7 @@ def _run(arguments: list[str], terminal: Terminal) -> int:
         terminal.answer(answer)
         return answer.code
     if answer == INTERRUPTED:
-        return _fault(terminal, EnlistError("cancelled", "interrupted"))
+        return _fault(terminal, EnlistError("cancelled", "interrupted", fix="`enlist runs` names a run to resume"))
     return answer if isinstance(answer, int) else 0
 
 

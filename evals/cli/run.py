@@ -1,6 +1,5 @@
 """`enlist run`: answer a request."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ from enlist.evals.cli.answer import Answer, Json, JsonLines
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-Attach = Annotated[list[Path] | None, typer.Option("--attach", metavar="PATH",
+Attach = Annotated[list[str] | None, typer.Option("--attach", metavar="PATH",
                                                      help="A file or folder to work on; may be repeated.")]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of team search.  [default: 0]")]
 Seconds = Annotated[float | None, typer.Option("--budget-seconds", metavar="N", help="Wall seconds the run may take.")]
@@ -41,11 +40,11 @@ def run(
     """
     from enlist.evals.cli.ended import answer_of
     from enlist.evals.cli.progress import Follower
-    from enlist.evals.cli.settings import readable, settings
+    from enlist.evals.cli.settings import readable, settings, typed_paths
     from enlist.orchestrator.run import run as answer_request
 
     config = settings(seed=seed, budget_seconds=budget_seconds, address=address, out=out)
     with Follower(ctx.obj) as follower:
-        ended = answer_request(config, readable(text), attach or (), snapshot=snapshot, watch=follower.watch,
+        ended = answer_request(config, readable(text), typed_paths(attach), snapshot=snapshot, watch=follower.watch,
                                interrupt=follower.interrupt)
     return answer_of(ended)

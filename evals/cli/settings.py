@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from enlist.tools.runtime.config import Config, read
@@ -32,6 +33,14 @@ def store(config: Config) -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
+
+
+def typed_paths(names: Sequence[str] | None) -> list[Path]:
+    """Paths as they were typed; `bad_input` for an empty one, which would mean the current folder."""
+    if names and not all(names):
+        raise EnlistError("bad_input", "a path is empty", given="''", allowed="a file or a folder",
+                          fix="name it, or `.` for the current folder")
+    return [Path(name) for name in names or ()]
 
 
 def readable(text: str) -> str:

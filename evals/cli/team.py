@@ -29,7 +29,7 @@ def team(
 ) -> Answer:
     """Show the plan and the team for a request, without running it: those that `enlist run` would take."""
     from enlist.agents.pool import read_cards
-    from enlist.evals.cli.settings import readable, settings
+    from enlist.evals.cli.settings import readable, settings, typed_paths
     from enlist.orchestrator.run import team_only
     from enlist.tools.runtime.errors import EnlistError
 
@@ -38,7 +38,7 @@ def team(
                           allowed="one of --pool and --snapshot", fix="leave one of them away")
 
     with ctx.obj.working("planning and searching for a team"):
-        planning, found = team_only(settings(seed=seed), readable(text), attach or (),
+        planning, found = team_only(settings(seed=seed), readable(text), typed_paths(attach),
                                     read_cards(pool) if pool else None, snapshot)
     document = document_of(planning, found)
     return Answer(document, lambda terminal: _show(document, terminal))

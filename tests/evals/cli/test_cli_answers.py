@@ -140,3 +140,25 @@ def test_a_run_shown_again_names_its_report_and_not_itself(enlist: Any, tmp_path
         said = enlist("show", run)
         assert f"enlist show {run}" not in said.out + enlist("show", run, "--json").out
     assert enlist("show", "r2", "--json").document["next"] == f"read {report['folder']}/report.html"
+
+
+def test_an_empty_path_is_refused_and_not_taken_for_the_current_folder() -> None:
+    import pytest
+
+    from enlist.evals.cli.settings import typed_paths
+    from enlist.tools.runtime.errors import EnlistError
+
+    assert [str(p) for p in typed_paths(["a", "."])] == ["a", "."] and typed_paths(None) == []
+    with pytest.raises(EnlistError, match="a path is empty"):
+        typed_paths(["a", ""])
+
+
+def test_an_answer_that_cannot_be_written_ends_without_a_traceback(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    import subprocess
+    import sys
+
+    for where in ("/dev/full", "&-"):
+        done = subprocess.run(["bash", "-c", f"{sys.prefix}/bin/enlist runs >{where}"], text=True,
+                              capture_output=True, env={"ENLIST_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == (1 if where == "/dev/full" else 0)

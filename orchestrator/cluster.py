@@ -147,7 +147,8 @@ class Connection:
         else:
             context = ray.init(address="local", include_dashboard=False, num_cpus=os.cpu_count(), **common)
             if self._reaper is not None and self._reaper.stdin is not None:
-                self._reaper.stdin.write(f"{context.address_info['session_dir']}\n".encode())
+                session = context.address_info["session_dir"]  # type: ignore[attr-defined]  # of a local Ray's context
+                self._reaper.stdin.write(f"{session}\n".encode())
                 self._reaper.stdin.flush()
 
     def _shake_hands(self) -> None:

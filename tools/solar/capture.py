@@ -11,7 +11,7 @@ from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
-from enlist.tools.solar.eager import refuse_mixed_dtypes
+from enlist.tools.solar.eager import refuse_autocast, refuse_mixed_dtypes
 from enlist.tools.solar.graph import Graph, Node, Role, Tensor
 from enlist.tools.solar.load import Loaded, choosing, load_model, user_code, user_line
 from enlist.tools.solar.operators import IN_PLACE, WHOLE
@@ -24,11 +24,14 @@ def capture(path: Path, target: str | None = None, name: str | None = None) -> G
     """The graph of a model file's forward pass in eval mode without gradients.
 
     Raises `bad_input` and `tool_failed` as `load_model` does, and `unsupported` where the control flow or a shape
-    depends on data, so that there is no single graph; `tool_failed` also for mixed dtypes (`refuse_mixed_dtypes`).
+    depends on data, so that there is no single graph; `tool_failed` also for mixed dtypes (`refuse_mixed_dtypes`),
+    `unsupported` also for autocast (`refuse_autocast`).
     """
     name = name or path.name
-    loaded = load_model(path, target, name)
-    graph = _Reader(loaded).graph(_export(loaded, name), name)
+    with refuse_autocast():
+        loaded = load_model(path, target, name)
+        program = _export(loaded, name)
+    graph = _Reader(loaded).graph(program, name)
     refuse_mixed_dtypes(graph)
     return graph
 
@@ -41,6 +44,8 @@ def _export(loaded: Loaded, name: str) -> Any:
             program = torch.export.export(loaded.module, loaded.args, loaded.kwargs, strict=False)
             _drop_dropout(program)
             return program.run_decompositions(_decompositions())
+    except EnlistError:
+        raise
     except Exception as error:
         reason = _data_dependence(error) or _export_only(loaded, error)
         if reason is None:

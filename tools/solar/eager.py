@@ -4,6 +4,10 @@ Matrix products, convolutions and attention take operands of one dtype only: on 
 input and a float32 weight raises, on the meta device it gives a shape.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Graph, Node
@@ -33,3 +37,27 @@ def _operands(graph: Graph, node: Node) -> dict[str, str]:
         return {}
     return {slot: graph.by_id[t].dtype for t, slot in zip(node.inputs, node.slots, strict=True)
             if slot not in _MAY_DIFFER}
+
+
+@contextmanager
+def refuse_autocast() -> Iterator[None]:
+    """Refuse a model that asks for autocast: it leaves no trace in the graph, and a bound at the dtype as written would
+    be higher than what the model does. Raises `unsupported` where an enabled autocast is made."""
+    import torch
+
+    made = torch.autocast.__init__
+
+    def refuse(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, *rest: Any, **more: Any) -> None:
+        if enabled:
+            raise EnlistError("unsupported", "the model uses torch.autocast, which the captured graph does not show",
+                              given=f"torch.autocast({device_type!r})",
+                              allowed="dtypes that are written in the model and its inputs",
+                              fix="cast the model and its inputs (.to(torch.bfloat16)), or take autocast out and name the "
+                                  "dtype in the request")
+        made(self, device_type, dtype, enabled, *rest, **more)
+
+    torch.autocast.__init__ = refuse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.autocast.__init__ = made  # type: ignore[method-assign]

@@ -117,4 +117,7 @@ def resolve(names: Iterable[str]) -> tuple[Device, ...]:
 
 
 def _key(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())
+    plain = "".join(c for c in name.lower() if c.isalnum())
+    for maker in ("nvidia", "tesla"):  # said or left away as people like
+        plain = plain.removeprefix(maker)
+    return plain

@@ -46,7 +46,7 @@ def _lead(one: DeviceBounds, given: Bounds, findings: Sequence[Finding]) -> list
     def ids(*predicates: str) -> tuple[str, ...]:
         return tuple(f.id for f in findings if f.conditions.get("device") == one.device and f.predicate in predicates)
 
-    spread = f"; fusing everything could save a factor of {one.spread:.3g} at most" if one.spread else ""
+    spread = f"; the first is {one.spread:.3g} times the second" if one.spread else ""
     said = [Sentence(
         text=f"On {one.device}: at least {duration(one.unfused_s)} with one kernel per operator, at least "
              f"{duration(one.fused_s)} however well it is fused ({one.limiting_roof} decides){spread}.",

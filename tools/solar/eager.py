@@ -52,8 +52,8 @@ def refuse_autocast() -> Iterator[None]:
             raise EnlistError("unsupported", "the model uses torch.autocast, which the captured graph does not show",
                               given=f"torch.autocast({device_type!r})",
                               allowed="dtypes that are written in the model and its inputs",
-                              fix="cast the model and its inputs (.to(torch.bfloat16)), or take autocast out and name the "
-                                  "dtype in the request")
+                              fix="cast the model and its inputs (.to(torch.bfloat16)), or take autocast out and name "
+                                  "the dtype in the request")
         made(self, device_type, dtype, enabled, *rest, **more)
 
     torch.autocast.__init__ = refuse  # type: ignore[method-assign]

@@ -17,17 +17,18 @@ install-dev: .venv/.installed-dev
 
 .venv/.torch: constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Enlist needs Python 3.11 or newer: use make PYTHON=python3.11")'
+	@echo "setting up .venv: a few minutes the first time"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet $(TORCH) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+	$(BIN)/python -m pip install --quiet --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --quiet $(TORCH) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 	touch $@
 
 .venv/.installed: .venv/.torch pyproject.toml setup.py $(wildcard */*/entry_points.txt)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --quiet --constraint constraints.txt --editable .
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,postgres,bench]'
+	$(BIN)/python -m pip install --quiet --quiet --constraint constraints.txt --editable '.[dev,postgres,bench]'
 	touch $@
 
 test: install-dev

@@ -23,6 +23,7 @@ from enlist.tools.runtime.memory.protocol import Memory, NewRecord
 from enlist.tools.runtime.tool import Tool, ToolModel, input_hash
 
 POLL = 0.5  # seconds between two looks into the store for a stop request
+NODE_WAIT, NODE_LOOK = 60.0, 2.0  # seconds for a node with the resources to appear, and between two looks
 GRACE = 30.0  # seconds beyond a tool's own limit after which its worker counts as lost
 
 
@@ -183,11 +184,35 @@ def run_call(document: str) -> dict[str, Any] | None:
     return None
 
 
+def require(tool: Tool) -> None:
+    """Wait until a node of the cluster has, in all, what a tool declares; Ray itself would wait for ever.
+
+    Raises:
+        EnlistError: `unschedulable` after `NODE_WAIT` seconds, naming what is wanted and what the nodes have.
+    """
+    import ray
+
+    needs = tool.resources
+    wanted = {k: v for k, v in {"CPU": needs.cpus, "GPU": needs.gpus, **needs.custom}.items() if v}
+    until = time.monotonic() + NODE_WAIT
+    while True:
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if any(all(node.get(name, 0) >= amount for name, amount in wanted.items()) for node in nodes):
+            return
+        if time.monotonic() >= until:
+            most = {name: max((node.get(name, 0) for node in nodes), default=0) for name in wanted}
+            raise EnlistError("unschedulable", f"no node can give tool {tool.name} what it needs", given=str(wanted),
+                              allowed=f"at most {most} on one node here",
+                              fix="add a node that has it, then `enlist resume`")
+        time.sleep(NODE_LOOK)
+
+
 def _on_ray(call: Call) -> None:
     import ray
     import ray.exceptions as faults
 
     tool = declared(call.tool)
+    require(tool)
     task = ray.remote(run_call).options(
         num_cpus=tool.resources.cpus, num_gpus=tool.resources.gpus, resources=tool.resources.custom or None,
         max_retries=0, name=f"tool:{tool.name}")

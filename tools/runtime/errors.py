@@ -39,7 +39,7 @@ FAULTS: dict[str, Fault] = {
     "resource_limit": Fault(1, "limit", "memory, disk, processes or output over the limit"),
     "budget_exhausted": Fault(3, "limit", "the budget of the request is spent"),
     "worker_died": Fault(1, "transient", "a process or node died under the work"),
-    "unschedulable": Fault(1, "transient", "no node can give the resources asked for"),
+    "unschedulable": Fault(1, "user", "no node can give the resources asked for"),
     "conflict": Fault(1, "deterministic", "the same id was written before with other content"),
     "stale_attempt": Fault(1, "control", "a newer attempt of the run is writing; this one must stop"),
     "cancelled": Fault(130, "control", "stopped on request"),

@@ -1,7 +1,7 @@
 """The interface to language models. Models propose and word; no number of a report comes from their text.
 
-A model is found by the capability it serves ("wording"), not by its name. None is configured unless a provider is
-registered; `models_configured` tells team search which agents may be enlisted.
+A model is found by the capability it serves ("wording"), not by its name. This version ships no client: a run offers
+team search no model, so agents that need one are not enlisted, and only tests register a provider.
 """
 
 from typing import Protocol
@@ -47,11 +47,6 @@ _PROVIDERS: dict[str, LanguageModel] = {}
 def register(capability: str, model: LanguageModel) -> None:
     """Let `model` serve a model capability in this process."""
     _PROVIDERS[capability] = model
-
-
-def models_configured() -> tuple[str, ...]:
-    """The model capabilities that are served here."""
-    return tuple(sorted(_PROVIDERS))
 
 
 def language_model(capability: str) -> LanguageModel:

@@ -15,6 +15,8 @@ def best_other(problem: TeamProblem, role: int, team: Sequence[int]) -> tuple[in
     """
     row, score = None, -np.inf
     most = len(problem.neighbours(role)) * problem.edge_most
+    if problem.terms is not None:
+        most += problem.terms.most(team, role)
     for start in range(0, len(problem.pool), SCAN_BLOCK):
         rows = np.arange(start, min(start + SCAN_BLOCK, len(problem.pool)), dtype=np.intp)
         fits = problem.fits(role, rows)

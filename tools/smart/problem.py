@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.smart.grid import TERM_LIMIT, VECTOR_DIMENSIONS, VECTOR_LIMIT, FloatArray, term_grid, vector_grid
+from enlist.tools.smart.objective import GlobalTerms
 from enlist.tools.smart.topology import Edge
 
 Rows = NDArray[np.intp]
@@ -95,6 +96,7 @@ class TeamProblem:
         beta: weight of synergy. The synergy of a pair is the dot product of the pool's vectors plus `synergy`.
         synergy_most: a bound on the size of `synergy`; needed with it, for the bounds.
         differ: pairs of role numbers whose agents may not share a route.
+        terms: what the team as a whole adds (see `enlist.tools.smart.objective`), or None.
     Raises `bad_input` for a description that breaks these rules; unary values are checked when they are read.
     """
 
@@ -106,6 +108,7 @@ class TeamProblem:
     synergy: Synergy | None = None
     synergy_most: float | None = None
     differ: tuple[Edge, ...] = ()
+    terms: GlobalTerms | None = None
 
     def __post_init__(self) -> None:
         count = len(self.roles)
@@ -132,6 +135,8 @@ class TeamProblem:
         if len(self.pool) < count:
             raise refuse("fewer agents than roles", f"{len(self.pool)} agents, roles {', '.join(self.roles)}",
                          "at least one agent for each role", "enlarge the pool or drop a role")
+        if self.terms is not None:
+            self.terms.check(count, len(self.pool))
 
     @cached_property
     def edge_most(self) -> float:
@@ -207,7 +212,12 @@ class TeamProblem:
         return values
 
     def given(self, role: int, rows: Rows, team: Sequence[int]) -> FloatArray:
-        """Score of each of `rows` in `role` beside the other members of `team`: fit plus its pair terms."""
+        """Score of each of `rows` in `role` beside the other members of `team`: fit, pair terms and global terms."""
+        score = self.beside(role, rows, team)
+        return score if self.terms is None else score + self.terms.replace(team, role, rows)
+
+    def beside(self, role: int, rows: Rows, team: Sequence[int]) -> FloatArray:
+        """`given` without the global terms: fit plus its pair terms."""
         score = self.fits(role, rows)
         for other in range(len(self.roles)):
             if other != role:
@@ -221,4 +231,4 @@ class TeamProblem:
             for other in range(role + 1, len(team)):
                 one, two = (np.array([team[index]], dtype=np.intp) for index in (role, other))
                 total += float(self.pair(role, other, one, two)[0, 0])
-        return total
+        return total if self.terms is None else total + self.terms.value(team)

@@ -5,7 +5,7 @@ import math
 from itertools import islice
 from typing import Any
 
-from enlist.environments.contract import Environment, Score, Solver, Submission, Task
+from enlist.environments.contract import Absent, Environment, Score, Solver, Submission, Task, references
 
 GARBAGE: tuple[Any, ...] = ({}, {"answer": None}, {"": []}, {"x": "\x00" * 10}, {"team": [1, 2]}, {"deep": [[[[]]]]})
 
@@ -20,6 +20,7 @@ def check_environment(environment: Environment, *, seed: int = 0, most: int = 5)
     means = {name: _mean(environment, solver, tasks) for name, solver in environment.baselines().items()}
     assert {"trivial", "classical"} <= set(means), f"{environment.name}: baselines are {sorted(means)}"
     assert means["trivial"] < means["classical"], f"{environment.name}: the trivial baseline is as good: {means}"
+    _check_references(environment, means)
     for name, mutant in environment.mutants().items():
         score = _mean(environment, mutant, tasks)
         assert score < means["classical"] / 2, f"{environment.name}: mutant {name} scores {score:.3f}, too high"
@@ -43,6 +44,15 @@ def _check_tasks(environment: Environment, tasks: list[Task], seed: int, most: i
     for task in tasks:
         assert Task.model_validate_json(task.model_dump_json()) == task, f"{environment.name}: a task is not JSON"
         assert (task.environment, task.version) == (environment.name, environment.version)
+
+
+def _check_references(environment: Environment, means: dict[str, float]) -> None:
+    rows = {kind: row for kind, row in references(environment).items() if not isinstance(row, Absent)}
+    for kind, baseline in rows.items():
+        assert baseline in means, f"{environment.name}: the {kind} row is no baseline: {baseline!r}"
+    if "oracle" in rows:
+        best = max(means, key=lambda name: means[name])
+        assert means[rows["oracle"]] >= means[best] - 1e-9, f"{environment.name}: {best} beats the oracle: {means}"
 
 
 def _check_scoring(environment: Environment, task: Task) -> None:

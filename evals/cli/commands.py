@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": ("tools", "List tools, or show one."),
     "agents": ("agents", "List agents, show a card, pin the pool."),
     "capabilities": ("capabilities", "List what can be asked for, or show one."),
+    "campaign": ("campaign", "Benchmark solvers over environments and compare them."),
     "envs": ("envs", "List benchmark environments, or show one."),
     "memory": ("memory", "Search what runs have found."),
     "config": ("config", "Show each setting and where it comes from."),

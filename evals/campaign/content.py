@@ -1,0 +1,225 @@
+"""The leaderboard as data: `Content` is the same for the same settled samples; what was spent stands in `Spent`.
+
+Every number is computed from the settled samples and from nothing else. Samples that were left out or given up are
+listed and counted nowhere. Comparisons are paired: only tasks that both solvers have settled.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from enlist.environments.contract import Reference
+from enlist.evals.campaign import statistics
+from enlist.evals.campaign.journal import State
+from enlist.evals.campaign.plan import Plan
+from enlist.tools.runtime.ids import content_hash
+
+Cluster = tuple[str, str]
+"""Environment and group of tasks, as the environment groups them."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Settled(_Strict):
+    """One settled sample."""
+
+    environment: str
+    seed: int
+    task: str
+    group: str
+    solver: str
+    verdict: str
+    value: float
+    parts: dict[str, float] = {}
+    reason: str = ""
+    counted: bool = True
+
+
+class Estimate(_Strict):
+    """A mean with its 95 % interval over so many tasks (clusters)."""
+
+    mean: float
+    low: float
+    high: float
+    tasks: int
+
+
+class Difference(_Strict):
+    """The mean paired difference to another row, its interval, its p-value alone and adjusted by Holm's method over all
+    comparisons of the leaderboard."""
+
+    against: str
+    estimate: Estimate
+    p: float
+    adjusted_p: float
+
+
+class Row(_Strict):
+    """One solver in one environment: `kinds` are the reference rows that it is; `score` None where nothing counted."""
+
+    solver: str
+    kinds: tuple[Reference, ...]
+    samples: int
+    score: Estimate | None
+    verdicts: dict[str, int]
+    skipped: int
+    missing: int
+    difference: Difference | None
+
+
+class Board(_Strict):
+    """The leaderboard of one environment, best first. `absent`: kinds of reference row that are not there, and why;
+    `not_run`: solvers of the file that cannot run here, and why."""
+
+    environment: str
+    name: str
+    split: str
+    seeds: tuple[int, ...]
+    options: dict[str, Any]
+    tasks: int
+    rows: tuple[Row, ...]
+    absent: dict[str, str]
+    not_run: dict[str, str]
+
+
+class Content(_Strict):
+    """What a campaign found."""
+
+    campaign: str
+    name: str
+    versions: dict[str, str]
+    drawn: dict[str, int | None]
+    against: str
+    boards: tuple[Board, ...]
+    samples: tuple[Settled, ...]
+    missing: tuple[str, ...]
+
+
+class PerSuccess(_Strict):
+    """Cost per success (verdict `ok`) with its 95 % interval; None is infinite: there was no success."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Spent(_Strict):
+    """What one solver spent in one environment over all tries, and per success."""
+
+    environment: str
+    solver: str
+    tries: int
+    seconds: float
+    tokens: float
+    usd: float
+    seconds_per_success: PerSuccess
+    usd_per_success: PerSuccess
+
+
+def settled_samples(plan: Plan, state: State) -> tuple[Settled, ...]:
+    """The settled samples of a plan, in its order."""
+    found = []
+    for s in plan.samples:
+        if (o := state.outcomes.get(s.key)) is not None:
+            found.append(Settled(environment=s.environment, seed=s.task.seed, task=s.task.id, group=s.group,
+                                 solver=s.solver, verdict=o.verdict, value=o.value, parts=o.parts, reason=o.reason,
+                                 counted=o.counted))
+    return tuple(found)
+
+
+def make_content(plan: Plan, state: State) -> Content:
+    """The leaderboard of a campaign as far as it is settled."""
+    samples = settled_samples(plan, state)
+    planned = Counter((s.environment, s.solver) for s in plan.samples)
+    boards = []
+    for rows in plan.rows:
+        label = rows.entry.shown
+        mine = [s for s in samples if s.environment == label]
+        made = [_row(label, name, rows.kinds.get(name, ()), mine, planned[label, name], plan.against)
+                for name in rows.solvers]
+        made.sort(key=lambda r: (-(r.score.mean if r.score else -1.0), r.solver))
+        tasks = len({(s.task.seed, s.task.id) for s in plan.samples if s.environment == label})
+        boards.append(Board(environment=label, name=rows.entry.name, split=rows.entry.split, seeds=rows.entry.seeds,
+                            options=rows.entry.options, tasks=tasks, rows=tuple(made), absent=dict(rows.absent),
+                            not_run=dict(rows.not_run)))
+    missing = tuple(s.shown for s in plan.samples if s.key not in state.outcomes)
+    return Content(campaign=plan.id, name=plan.file.name, versions=dict(plan.versions), drawn=dict(plan.drawn),
+                   against=plan.against, boards=_adjusted(boards), samples=samples, missing=missing)
+
+
+def estimate(values: Sequence[float], clusters: Sequence[Cluster], *seed: str) -> Estimate:
+    """A mean with its interval; the bootstrap's seed is a hash of `seed`, so that a row alone decides its interval."""
+    found = statistics.mean(values, clusters, _seed(*seed))
+    return Estimate(mean=found.value, low=found.low, high=found.high, tasks=found.clusters)
+
+
+def paired(samples: Sequence[Settled], solver: str, against: str) -> tuple[list[float], list[Cluster]]:
+    """Differences of value (`solver` - `against`) on the tasks that both have counted, and their clusters."""
+    other = {(s.environment, s.seed, s.task): s.value for s in samples if s.solver == against and s.counted}
+    pairs = [(s.value - other[s.environment, s.seed, s.task], (s.environment, s.group)) for s in samples
+             if s.solver == solver and s.counted and (s.environment, s.seed, s.task) in other]
+    return [d for d, _ in pairs], [c for _, c in pairs]
+
+
+def spent(plan: Plan, state: State) -> tuple[Spent, ...]:
+    """What each row spent."""
+    found = []
+    for rows in plan.rows:
+        for solver in rows.solvers:
+            mine = [s for s in plan.samples if (s.environment, s.solver) == (rows.entry.shown, solver)]
+            costs = [state.costs.get(s.key, Counter()) for s in mine]
+            wins = [float((o := state.outcomes.get(s.key)) is not None and o.counted and o.verdict == "ok")
+                    for s in mine]
+            clusters = [s.group for s in mine]
+
+            def per_success(kind: str, costs: list[Counter[str]] = costs, wins: list[float] = wins,
+                            clusters: list[str] = clusters) -> PerSuccess:
+                if not wins:
+                    return PerSuccess(value=None, low=None, high=None)
+                r = statistics.ratio([float(c[kind]) for c in costs], wins, clusters, 0)
+                return PerSuccess(value=r.value, low=r.low, high=r.high)
+
+            sums: Mapping[str, float] = sum(costs, Counter())
+            found.append(Spent(
+                environment=rows.entry.shown, solver=solver, tries=sum(state.starts[s.key] for s in mine),
+                seconds=sums.get("seconds", 0.0), tokens=sums.get("tokens", 0.0), usd=sums.get("usd", 0.0),
+                seconds_per_success=per_success("seconds"), usd_per_success=per_success("usd")))
+    return tuple(found)
+
+
+def _row(label: str, solver: str, kinds: tuple[Reference, ...], samples: Sequence[Settled], planned: int,
+         against: str) -> Row:
+    mine = [s for s in samples if s.solver == solver]
+    counted = [s for s in mine if s.counted]
+    clusters = [(s.environment, s.group) for s in counted]
+    difference = None
+    if solver != against:
+        values, tasks = paired(samples, solver, against)
+        if values:
+            p = statistics.sign_flip(values, tasks, _seed(label, solver, against))
+            difference = Difference(against=against, p=p, adjusted_p=p,
+                                    estimate=estimate(values, tasks, label, solver, against))
+    return Row(solver=solver, kinds=kinds, samples=len(counted),
+               score=estimate([s.value for s in counted], clusters, label, solver) if counted else None,
+               verdicts=dict(sorted(Counter(s.verdict for s in counted).items())), skipped=len(mine) - len(counted),
+               missing=planned - len(mine), difference=difference)
+
+
+def _adjusted(boards: Sequence[Board]) -> tuple[Board, ...]:
+    """The boards with Holm's adjustment over all their comparisons."""
+    family = [row.difference.p for board in boards for row in board.rows if row.difference]
+    adjusted = iter(statistics.holm(family))
+    found = []
+    for board in boards:
+        rows = tuple(row.model_copy(update={"difference": row.difference.model_copy(
+            update={"adjusted_p": next(adjusted)})}) if row.difference else row for row in board.rows)
+        found.append(board.model_copy(update={"rows": rows}))
+    return tuple(found)
+
+
+def _seed(*words: str) -> int:
+    return int(content_hash(list(words))[:12], 16)

@@ -1,0 +1,89 @@
+"""The body of a sample's Ray task: solve in a child, score here, commit how the try ended.
+
+Scoring never shares a process with solving. What an environment keeps between scores (an optimum, say) stays in the
+worker for the next sample. A fault of ours (a worker that died, a score of verdict `error`) is no verdict on the
+solver; a solver that hangs or crashes is.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from enlist.environments.contract import Score, Submission, configured
+from enlist.evals.campaign import journal
+from enlist.evals.campaign.file import Disposition
+from enlist.evals.campaign.solving import Solving, solve
+from enlist.tools.runtime.errors import EnlistError, boundary
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.protocol import Memory
+from enlist.tools.runtime.tool import load
+
+SOLVERS_FAULTS = {"timeout", "resource_limit", "tool_failed", "invalid_output", "unsupported"}
+
+
+class SampleJob(BaseModel):
+    """All that a worker is told, as one JSON document. `number` is the try's, `faults` how many failed before."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    memory: str
+    campaign: str
+    attempt: int
+    sample: str
+    shown: str
+    number: int
+    faults: int
+    retries: int
+    disposition: Disposition
+    solving: Solving
+
+
+def run_sample(document: str) -> None:
+    """Run one try of a sample. How it ended stands in the journal."""
+    job = SampleJob.model_validate_json(document)
+    memory = open_memory(job.memory)
+    try:
+        cost: dict[str, float] = {}
+        try:
+            with boundary(f"sample {job.shown}"):
+                score, faulted, fault = _try(job, memory, cost)
+        except EnlistError as error:
+            _commit(memory, job, cost, fault=error)
+            return
+        outcome = journal.judge(job.sample, score, faulted=faulted, tries=job.faults, retries=job.retries,
+                                disposition=job.disposition)
+        _commit(memory, job, cost, outcome=outcome, fault=fault, score=score)
+    finally:
+        memory.close()
+
+
+def _try(job: SampleJob, memory: Memory, cost: dict[str, float]) -> tuple[Score, bool, EnlistError | None]:
+    """The score of one try, whether the solver failed by itself, and with what fault; `cost` is filled in."""
+    given = job.solving
+    environment = configured(load(given.target), given.options)
+    try:
+        submission = solve(given, environment, memory)
+    except EnlistError as fault:
+        if fault.code not in SOLVERS_FAULTS:
+            raise
+        cost["seconds"] = given.limits.seconds if fault.code == "timeout" else 0.0
+        return Score(task=given.task.id, value=0.0, verdict="timeout" if fault.code == "timeout" else "invalid",
+                     reason=f"the solver ended with {fault.code}"), True, fault
+    cost.update(_amounts(submission))
+    score = environment.score(given.task, submission)
+    return score, False, None
+
+
+def _amounts(submission: Submission) -> dict[str, float]:
+    """What a submission says it cost, by the kinds that are counted; nothing else and nothing below 0."""
+    return {kind: amount for kind in ("seconds", "tokens", "usd")
+            if 0 <= (amount := submission.cost.get(kind, 0.0)) < float("inf")}
+
+
+def _commit(memory: Memory, job: SampleJob, cost: dict[str, float], **how: Any) -> None:
+    try:
+        memory.commit(job.campaign, job.attempt, [journal.ended(job.sample, job.number, job.shown, cost=cost, **how)],
+                      settle=journal.settlements(job.sample, job.number, cost))
+    except EnlistError as error:
+        if error.code != "stale_attempt":  # a newer driver has this sample now
+            raise

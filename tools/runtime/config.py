@@ -32,6 +32,8 @@ class Option:
 OPTIONS: dict[str, Option] = {o.name: o for o in (
     Option("home", "ENLIST_HOME", str, "~/.enlist", "folder of the store, artifacts and tokens"),
     Option("memory", "ENLIST_MEMORY", str, "", "store locator; empty: SQLite in home; or postgresql://..."),
+    Option("artifacts", "ENLIST_ARTIFACTS", str, "", "folder that all nodes see, or s3://bucket/prefix; empty: "
+           "beside the SQLite store, or as the locator says"),
     Option("address", "ENLIST_ADDRESS", str, "", "Ray cluster to run on; empty: a local one of this run's own"),
     Option("seed", "ENLIST_SEED", int, 0, "seed of team search"),
     Option("budget_seconds", "ENLIST_BUDGET_SECONDS", float, 0.0, "wall seconds a run may take; 0: no limit"),
@@ -64,8 +66,11 @@ class Config:
         return Path(self["home"]).expanduser().absolute()
 
     def locator(self) -> str:
-        """The locator of the store."""
-        return str(self["memory"]) or f"sqlite://{quote(str(self.home / 'store.db'))}"
+        """The locator of the store, with the place of its artifacts where one is set."""
+        store = str(self["memory"]) or f"sqlite://{quote(str(self.home / 'store.db'))}"
+        if not self["artifacts"]:
+            return store
+        return f"{store}{'&' if '?' in store else '?'}artifacts={quote(str(self['artifacts']), safe='')}"
 
 
 def read(flags: Mapping[str, Any] | None = None) -> Config:

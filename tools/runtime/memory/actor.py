@@ -5,7 +5,6 @@ may have been carried out before the answer was lost has a token, and its repeat
 travel in blocks and are cached in a folder of the other node. One actor serves a few nodes; for many, use Postgres.
 """
 
-import os
 import tempfile
 import time
 import uuid
@@ -18,6 +17,7 @@ from enlist.tools.runtime.artifacts import ArtifactFolder, ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.events import Event, NewEvent
 from enlist.tools.runtime.ids import bytes_hash, file_hash
+from enlist.tools.runtime.memory.artifact_cache import artifact_cache
 from enlist.tools.runtime.memory.owner import owner_alive
 from enlist.tools.runtime.memory.protocol import (
     BudgetKind,
@@ -191,12 +191,7 @@ class ActorMemory:
 
     def _cache(self) -> Path:
         if self._cache_root is None:
-            ours = Path(tempfile.gettempdir()) / f"enlist-artifacts-{os.getuid()}"
-            ours.mkdir(mode=0o700, exist_ok=True)
-            if ours.is_symlink() or ours.stat().st_uid != os.getuid():
-                raise EnlistError("bad_input", "the folder for fetched artifacts belongs to somebody else",
-                                  given=str(ours), fix="set TMPDIR to a folder of your own")
-            self._cache_root = ours / self._name
+            self._cache_root = artifact_cache(self._name).folder().root
         return self._cache_root
 
     def forget_run(self, run: str) -> None:

@@ -16,6 +16,8 @@ from enlist.tools.runtime.errors import EnlistError
 
 UNFINISHED = ".put-"
 """How the names of temporary files in an `ArtifactFolder` begin."""
+FORMS = "/absolute/folder, file:///absolute/folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container"
+NAME_ONE = "name a folder that every node sees, or an object store, with ENLIST_ARTIFACTS or artifacts= in the locator"
 
 
 class ArtifactKeeping:
@@ -24,11 +26,15 @@ class ArtifactKeeping:
     def __init__(self, root: Path | None) -> None:
         self.root = root
 
+    @property
+    def place(self) -> str | None:
+        """The folder as a string, as a locator names it."""
+        return None if self.root is None else str(self.root)
+
     def folder(self) -> ArtifactFolder:
         """The folder; `bad_input` where there is none or it cannot be made."""
         if self.root is None:
-            raise EnlistError("bad_input", "this store has no folder for artifacts",
-                              fix="name one in its locator: ?artifacts=/a/folder/that/all/nodes/see")
+            raise EnlistError("bad_input", "this store has no place for artifacts", allowed=FORMS, fix=NAME_ONE)
         try:
             return ArtifactFolder(self.root)
         except OSError as error:

@@ -3,6 +3,9 @@
 Each writing transaction first takes an advisory lock on its run, so within a run events become visible in the order of
 their numbers, and leases are measured by the server's clock, the same for all nodes. The tables lie in the schema
 `enlist` of the database. A password belongs into PGPASSWORD or ~/.pgpass: the locator is handed to workers.
+
+A store of an older schema is migrated when it is next opened, in one transaction that first copies its tables into a
+schema `enlist_backup_...` of the same database: whoever opens a store may have no `pg_dump` and no disk for one.
 """
 
 from collections.abc import Iterator
@@ -12,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.ids import new_run_id
 from enlist.tools.runtime.memory import schema as schemas
+from enlist.tools.runtime.memory.artifact_place import keeping_at
 from enlist.tools.runtime.memory.link import Link
 from enlist.tools.runtime.memory.schema import POSTGRES_SCHEMA, Schema
 from enlist.tools.runtime.memory.sql import RECORD_COLUMNS, SqlMemory
@@ -25,15 +30,18 @@ LOCK_WAIT_S = 30
 
 
 class PostgresMemory(SqlMemory):
-    """The store in the database `dsn` (a `postgresql://` address), its artifacts in a folder that all nodes see.
+    """The store in the database `dsn` (a `postgresql://` address), its artifacts in a folder that all nodes see or in
+    an object store (`artifacts`, see `artifact_place`).
 
     Raises `bad_input` (no such server or database, no right to it, a value that Postgres cannot hold), `not_installed`
-    (the extra `postgres`), `store_newer`, `worker_died` (the connection was lost: whether a commit that was under way
-    arrived is not known), `timeout` (a lock was held for `LOCK_WAIT_S`), `resource_limit`.
+    (the extra `postgres`), `store_newer`, `lease_held` (an older store with a live run), `worker_died` (the connection
+    was lost: whether a commit that was under way arrived is not known), `timeout` (a lock was held for `LOCK_WAIT_S`),
+    `resource_limit`.
     """
 
-    def __init__(self, dsn: str, artifacts: Path | None = None, *, schema: Schema = POSTGRES_SCHEMA) -> None:
-        super().__init__(None if artifacts is None else artifacts.absolute())
+    def __init__(self, dsn: str, artifacts: str | Path | None = None, *,
+                 schema: Schema = POSTGRES_SCHEMA) -> None:
+        super().__init__(keeping_at(None if artifacts is None else str(artifacts)))
         self._dsn = dsn
         self._writer = Link(lambda: _connect(dsn))
         self._reader = Link(lambda: _connect(dsn))
@@ -41,8 +49,20 @@ class PostgresMemory(SqlMemory):
             if tx.rows("SELECT to_regclass('enlist.enlist_schema')")[0][0] is None:
                 tx.rows("CREATE SCHEMA IF NOT EXISTS enlist")
                 schemas.create(tx, schema)
-            else:
-                schemas.refuse_newer(tx, schema, _shown(dsn))
+            elif (found := schemas.refuse_newer(tx, schema, _shown(dsn))) < schema.version:
+                self._refuse_while_live(tx)
+                _back_up(tx, found)
+                schemas.migrate(tx, schema, found)
+
+    def _refuse_while_live(self, tx: Transaction) -> None:
+        """Lock every table until the transaction ends, and raise `lease_held` where a run is under way: its processes
+        would go on writing rows of the older schema."""
+        tx.rows(f"LOCK TABLE {', '.join(_tables(tx))} IN ACCESS EXCLUSIVE MODE")
+        live = tx.rows("SELECT run FROM leases WHERE released = 0 AND expires > ? LIMIT 3", self._now(tx))
+        if live:
+            raise EnlistError("lease_held", f"the store {_shown(self._dsn)} cannot be migrated while runs are live",
+                              given=", ".join(run for (run,) in live),
+                              fix="wait for them or `enlist stop` them with the Enlist that started them")
 
     @contextmanager
     def _writing(self, run: str) -> Iterator[Transaction]:
@@ -72,14 +92,26 @@ class PostgresMemory(SqlMemory):
                        *(" ".join(phrase) for phrase in words), *parameters)
 
     def locator(self) -> str:
-        if self._keeping.root is None:
+        if self._keeping.place is None:
             return self._dsn
         joint = "&" if "?" in self._dsn else "?"
-        return f"{self._dsn}{joint}artifacts={quote(str(self._keeping.root), safe='')}"
+        return f"{self._dsn}{joint}artifacts={quote(self._keeping.place, safe='')}"
 
     def close(self) -> None:
         self._writer.close()
         self._reader.close()
+
+
+def _tables(tx: Transaction) -> list[str]:
+    return [name for (name,) in tx.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'enlist' ORDER BY 1")]
+
+
+def _back_up(tx: Transaction, version: int) -> None:
+    """Copy the tables, as they were before the open transaction changed them, into a schema of their own."""
+    backup = f"enlist_backup_{version}_{new_run_id()}"
+    tx.rows(f"CREATE SCHEMA {backup}")
+    for table in _tables(tx):
+        tx.rows(f"CREATE TABLE {backup}.{table} AS TABLE enlist.{table}")
 
 
 class _Rows:

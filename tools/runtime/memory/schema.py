@@ -1,7 +1,8 @@
 """The tables of a store, their version, and how an older store becomes a current one.
 
 The two dialects differ only in how a row number and the full-text index are spelled. A store of a newer version is
-refused, an older one is migrated step by step (SQLite: after a copy of the file was made beside it).
+refused, an older one is migrated step by step, after it was copied (SQLite: the file, beside it; Postgres: the tables,
+into a schema of their own).
 """
 
 from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.events import Event, NewEvent
 from enlist.tools.runtime.memory import budgets, leases
-from enlist.tools.runtime.memory.keeping import ArtifactKeeping
+from enlist.tools.runtime.memory.artifact_place import Keeping
 from enlist.tools.runtime.memory.owner import owner_alive
 from enlist.tools.runtime.memory.protocol import (
     BudgetKind,
@@ -40,8 +40,8 @@ _DELIVERIES_KEPT = 10_000  # answers to calls that may be repeated after a crash
 class SqlMemory(ABC):
     """The protocol `Memory`; see there for what each method promises."""
 
-    def __init__(self, artifacts: Path | None, clock: Callable[[], float] = time.time) -> None:
-        self._keeping = ArtifactKeeping(artifacts)
+    def __init__(self, keeping: Keeping, clock: Callable[[], float] = time.time) -> None:
+        self._keeping = keeping
         self._clock = clock
 
     @abstractmethod

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.ids import new_run_id
 from enlist.tools.runtime.memory import schema as schemas
+from enlist.tools.runtime.memory.keeping import ArtifactKeeping
 from enlist.tools.runtime.memory.link import Link
 from enlist.tools.runtime.memory.schema import SQLITE_SCHEMA, Schema
 from enlist.tools.runtime.memory.sql import RECORD_COLUMNS, SqlMemory
@@ -44,7 +45,8 @@ class SqliteMemory(SqlMemory):
                  schema: Schema = SQLITE_SCHEMA) -> None:
         self.path = path.absolute()
         self.artifacts = self.path.parent / "artifacts" if artifacts is None else artifacts.absolute()
-        super().__init__(self.artifacts, clock)
+        self._keeping: ArtifactKeeping
+        super().__init__(ArtifactKeeping(self.artifacts), clock)
         self._writer = Link(lambda: _connect(self.path))
         self._reader = Link(lambda: _connect(self.path))  # so that reads never wait for a writer of this process
         with self._writing("") as tx:

@@ -37,7 +37,7 @@ EXIT_CODES: dict[str, int] = {"done": 0, "partial": 1, "budget": 3, "interrupted
 
 @dataclass(frozen=True)
 class CampaignEnded:
-    """How a campaign stands; `written` None where nothing was written."""
+    """How a campaign stands; `written` None where nothing was written, `plan` None where it cannot be made again."""
 
     campaign: str
     status: Status
@@ -45,6 +45,7 @@ class CampaignEnded:
     about: dict[str, Any]
     written: Written | None
     error: EnlistError | None = None
+    plan: Plan | None = None
 
     def document(self) -> dict[str, Any]:
         """The JSON document of `enlist campaign run` and `show`."""
@@ -135,7 +136,7 @@ def show_campaign(memory: Memory, id: str) -> CampaignEnded:
     lease = memory.lease(id)
     if status in ("accepted", "running") and (lease is None or is_over(lease, time.time(), owner_alive)):
         status = "interrupted"
-    return CampaignEnded(id, status, make_content(plan, state), about(memory, plan, state, status), None)
+    return CampaignEnded(id, status, make_content(plan, state), about(memory, plan, state, status), None, None, plan)
 
 
 def from_document(document: Any) -> CampaignEnded:

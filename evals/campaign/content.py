@@ -14,6 +14,7 @@ from enlist.environments.contract import Reference
 from enlist.evals.campaign import statistics
 from enlist.evals.campaign.journal import State
 from enlist.evals.campaign.plan import Plan
+from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.ids import content_hash
 
 Cluster = tuple[str, str]
@@ -25,7 +26,7 @@ class _Strict(BaseModel):
 
 
 class Settled(_Strict):
-    """One settled sample."""
+    """One settled sample; `answer` is what the solver answered, JSON, where it answered."""
 
     environment: str
     seed: int
@@ -37,6 +38,7 @@ class Settled(_Strict):
     parts: dict[str, float] = {}
     reason: str = ""
     counted: bool = True
+    answer: ArtifactRef | None = None
 
 
 class Estimate(_Strict):
@@ -71,9 +73,36 @@ class Row(_Strict):
     difference: Difference | None
 
 
+class Frame(_Strict):
+    """What is measured in one environment: `solvers` with the kinds of reference row that each is. `absent`: kinds of
+    reference row that are not there, and why; `not_run`: solvers of the file that cannot run here, and why."""
+
+    environment: str
+    name: str
+    split: str
+    seeds: tuple[int, ...]
+    options: dict[str, Any]
+    tasks: int
+    solvers: dict[str, tuple[Reference, ...]]
+    absent: dict[str, str]
+    not_run: dict[str, str]
+
+
+class Table(_Strict):
+    """All that a leaderboard is computed from."""
+
+    campaign: str
+    name: str
+    versions: dict[str, str]
+    drawn: dict[str, int | None]
+    against: str
+    frames: tuple[Frame, ...]
+    samples: tuple[Settled, ...]
+    missing: tuple[str, ...]
+
+
 class Board(_Strict):
-    """The leaderboard of one environment, best first. `absent`: kinds of reference row that are not there, and why;
-    `not_run`: solvers of the file that cannot run here, and why."""
+    """The leaderboard of one environment, best first; for the rest see `Frame`."""
 
     environment: str
     name: str
@@ -127,28 +156,36 @@ def settled_samples(plan: Plan, state: State) -> tuple[Settled, ...]:
         if (o := state.outcomes.get(s.key)) is not None:
             found.append(Settled(environment=s.environment, seed=s.task.seed, task=s.task.id, group=s.group,
                                  solver=s.solver, verdict=o.verdict, value=o.value, parts=o.parts, reason=o.reason,
-                                 counted=o.counted))
+                                 counted=o.counted, answer=state.answers.get(s.key)))
     return tuple(found)
+
+
+def table_of(plan: Plan, state: State) -> Table:
+    """A campaign as far as it is settled."""
+    frames = tuple(Frame(
+        environment=rows.entry.shown, name=rows.entry.name, split=rows.entry.split, seeds=rows.entry.seeds,
+        options=rows.entry.options, solvers={name: rows.kinds.get(name, ()) for name in rows.solvers},
+        tasks=len({(s.task.seed, s.task.id) for s in plan.samples if s.environment == rows.entry.shown}),
+        absent=dict(rows.absent), not_run=dict(rows.not_run)) for rows in plan.rows)
+    missing = tuple(s.shown for s in plan.samples if s.key not in state.outcomes)
+    return Table(campaign=plan.id, name=plan.file.name, versions=dict(plan.versions), drawn=dict(plan.drawn),
+                 against=plan.against, frames=frames, samples=settled_samples(plan, state), missing=missing)
 
 
 def make_content(plan: Plan, state: State) -> Content:
     """The leaderboard of a campaign as far as it is settled."""
-    samples = settled_samples(plan, state)
-    planned = Counter((s.environment, s.solver) for s in plan.samples)
+    return tabulate(table_of(plan, state))
+
+
+def tabulate(table: Table) -> Content:
+    """The leaderboard of these samples."""
     boards = []
-    for rows in plan.rows:
-        label = rows.entry.shown
-        mine = [s for s in samples if s.environment == label]
-        made = [_row(label, name, rows.kinds.get(name, ()), mine, planned[label, name], plan.against)
-                for name in rows.solvers]
-        made.sort(key=lambda r: (-(r.score.mean if r.score else -1.0), r.solver))
-        tasks = len({(s.task.seed, s.task.id) for s in plan.samples if s.environment == label})
-        boards.append(Board(environment=label, name=rows.entry.name, split=rows.entry.split, seeds=rows.entry.seeds,
-                            options=rows.entry.options, tasks=tasks, rows=tuple(made), absent=dict(rows.absent),
-                            not_run=dict(rows.not_run)))
-    missing = tuple(s.shown for s in plan.samples if s.key not in state.outcomes)
-    return Content(campaign=plan.id, name=plan.file.name, versions=dict(plan.versions), drawn=dict(plan.drawn),
-                   against=plan.against, boards=_adjusted(boards), samples=samples, missing=missing)
+    for frame in table.frames:
+        mine = [s for s in table.samples if s.environment == frame.environment]
+        rows = [_row(frame, solver, mine, table.against) for solver in frame.solvers]
+        rows.sort(key=lambda r: (-(r.score.mean if r.score else -1.0), r.solver))
+        boards.append(Board(rows=tuple(rows), **frame.model_dump(exclude={"solvers"})))
+    return Content(boards=_adjusted(boards), **table.model_dump(exclude={"frames"}))
 
 
 def estimate(values: Sequence[float], clusters: Sequence[Cluster], *seed: str) -> Estimate:
@@ -191,8 +228,8 @@ def spent(plan: Plan, state: State) -> tuple[Spent, ...]:
     return tuple(found)
 
 
-def _row(label: str, solver: str, kinds: tuple[Reference, ...], samples: Sequence[Settled], planned: int,
-         against: str) -> Row:
+def _row(frame: Frame, solver: str, samples: Sequence[Settled], against: str) -> Row:
+    label = frame.environment
     mine = [s for s in samples if s.solver == solver]
     counted = [s for s in mine if s.counted]
     clusters = [(s.environment, s.group) for s in counted]
@@ -203,10 +240,10 @@ def _row(label: str, solver: str, kinds: tuple[Reference, ...], samples: Sequenc
             p = statistics.sign_flip(values, tasks, _seed(label, solver, against))
             difference = Difference(against=against, p=p, adjusted_p=p,
                                     estimate=estimate(values, tasks, label, solver, against))
-    return Row(solver=solver, kinds=kinds, samples=len(counted),
+    return Row(solver=solver, kinds=frame.solvers[solver], samples=len(counted),
                score=estimate([s.value for s in counted], clusters, label, solver) if counted else None,
                verdicts=dict(sorted(Counter(s.verdict for s in counted).items())), skipped=len(mine) - len(counted),
-               missing=planned - len(mine), difference=difference)
+               missing=frame.tasks - len(mine), difference=difference)
 
 
 def _adjusted(boards: Sequence[Board]) -> tuple[Board, ...]:

@@ -114,7 +114,8 @@ class Driver:
             number=self.state.starts[sample.key], faults=self.state.faults[sample.key], retries=file.retries,
             disposition=file.disposition, solving=Solving(
                 target=registry.entries(GROUP)[rows.entry.name].value, options=rows.entry.options, solver=solver,
-                files={name: self.plan.files[name] for name in solver.files}, limits=file.limits, task=sample.task))
+                files={name: self.plan.files[name] for name in solver.files}, limits=file.limits, task=sample.task),
+            answer=self.state.answers.get(sample.key))
 
     def _check_budget(self) -> None:
         budget, cost = self.plan.file.budget, cost_of(self.memory, self.plan.id)

@@ -1,7 +1,8 @@
 """What the store knows about a campaign, folded out of its journal.
 
-Every try of a sample leaves two notes: one before it is dispatched and one when it ended. The note of the try that
-settled the sample carries its outcome and a key of its own, so a sample is settled once. A try without an end was lost
+Every try of a sample leaves notes: before it is dispatched, when the solver has answered, and when it ended. An answer
+that could not be scored is scored again and not solved again. The note of the try that settled the sample carries its
+outcome and a key of its own, so a sample is settled once. A try without an end was lost
 with its driver; lost tries have a cap of their own, so that a sample that takes the machine down is given up too.
 """
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from enlist.environments.contract import Score, Verdict
 from enlist.evals.campaign.file import Disposition
+from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.events import Event, NewEvent
 from enlist.tools.runtime.memory.protocol import Memory, Settlement
@@ -43,6 +45,7 @@ class State:
         outcomes: settled samples by key.
         faults: failed tries by sample, ours and the solver's. starts: all tries begun. open: tries without an end yet.
         costs: what was spent by sample over all its tries: seconds, tokens, usd.
+        answers: the last answer of each sample, JSON.
     """
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -51,6 +54,7 @@ class State:
     starts: Counter[str] = field(default_factory=Counter)
     open: dict[str, set[int]] = field(default_factory=dict)
     costs: dict[str, Counter[str]] = field(default_factory=dict)
+    answers: dict[str, ArtifactRef] = field(default_factory=dict)
     status: str = "accepted"
     seq: int = 0
 
@@ -77,8 +81,11 @@ class State:
             self.starts[sample] += 1
             self.open.setdefault(sample, set()).add(data["try"])
             return
-        self.open.setdefault(sample, set()).discard(data["try"])
         self.costs.setdefault(sample, Counter()).update(data["cost"])
+        if data["what"] == "answered":
+            self.answers[sample] = ArtifactRef.model_validate(data["answer"])
+            return
+        self.open.setdefault(sample, set()).discard(data["try"])
         if data["what"] == "settled":
             self.outcomes[sample] = Outcome.model_validate(data["outcome"])
         elif data["what"] == "failed":
@@ -102,6 +109,13 @@ def started(sample: str, number: int, shown: str) -> NewEvent:
     """The note before try `number` (from 0) of a sample."""
     return NewEvent(kind="note", key=f"started:{sample}:{number}", data={
         "what": "started", "sample": sample, "try": number, "text": ""})
+
+
+def answered(sample: str, number: int, answer: ArtifactRef, cost: dict[str, float]) -> NewEvent:
+    """The note that the solver has answered."""
+    return NewEvent(kind="note", key=f"answered:{sample}:{number}", data={
+        "what": "answered", "sample": sample, "try": number, "cost": cost, "answer": answer.model_dump(mode="json"),
+        "text": ""})
 
 
 def ended(sample: str, number: int, shown: str, *, cost: dict[str, float], outcome: Outcome | None = None,

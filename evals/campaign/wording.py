@@ -67,12 +67,17 @@ def reading(content: Content, board: Board) -> str:
     if not board.rows or board.rows[0].score is None:
         return "Nothing is settled yet."
     best = board.rows[0]
-    said = f"{best.solver} scores best with {estimated(best.score)}."
+    top = [r.solver for r in board.rows if r.score is not None and r.score.mean == best.score.mean]
+    said = f"{_listed(top)} score{'' if len(top) > 1 else 's'} best with {estimated(best.score)}."
     apart = [r.solver for r in board.rows if r.difference and r.difference.adjusted_p < SIGNIFICANT]
     if any(r.difference for r in board.rows):
         said += (f" Apart from {content.against} beyond chance: {', '.join(apart)}." if apart
                  else f" Nothing differs from {content.against} beyond chance.")
     return said
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def spent_by_row(board: Board, costs: tuple[Spent, ...]) -> dict[str, Spent]:

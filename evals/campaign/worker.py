@@ -1,10 +1,11 @@
-"""The body of a sample's Ray task: solve in a child, score here, commit how the try ended.
+"""The body of a sample's Ray task: solve in a child, keep the answer, score here, commit how the try ended.
 
 Scoring never shares a process with solving. What an environment keeps between scores (an optimum, say) stays in the
 worker for the next sample. A fault of ours (a worker that died, a score of verdict `error`) is no verdict on the
 solver; a solver that hangs or crashes is.
 """
 
+import json
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -13,7 +14,9 @@ from enlist.environments.contract import Score, Submission, configured
 from enlist.evals.campaign import journal
 from enlist.evals.campaign.file import Disposition
 from enlist.evals.campaign.solving import Solving, solve
+from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError, boundary
+from enlist.tools.runtime.ids import canonical_json
 from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.protocol import Memory
 from enlist.tools.runtime.tool import load
@@ -22,7 +25,8 @@ SOLVERS_FAULTS = {"timeout", "resource_limit", "tool_failed", "invalid_output", 
 
 
 class SampleJob(BaseModel):
-    """All that a worker is told, as one JSON document. `number` is the try's, `faults` how many failed before."""
+    """All that a worker is told, as one JSON document. `number` is the try's, `faults` how many failed before;
+    `answer` is what an earlier try was answered and could not be scored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,6 +40,7 @@ class SampleJob(BaseModel):
     retries: int
     disposition: Disposition
     solving: Solving
+    answer: ArtifactRef | None = None
 
 
 def run_sample(document: str) -> None:
@@ -45,7 +50,7 @@ def run_sample(document: str) -> None:
     try:
         cost: dict[str, float] = {}
         try:
-            with boundary(f"sample {job.shown}"):
+            with boundary("sample"):
                 score, faulted, fault = _try(job, memory, cost)
         except EnlistError as error:
             _commit(memory, job, cost, fault=error)
@@ -58,9 +63,12 @@ def run_sample(document: str) -> None:
 
 
 def _try(job: SampleJob, memory: Memory, cost: dict[str, float]) -> tuple[Score, bool, EnlistError | None]:
-    """The score of one try, whether the solver failed by itself, and with what fault; `cost` is filled in."""
+    """The score of one try, whether the solver failed by itself, and with what fault; `cost` is filled in with what the
+    failure cost."""
     given = job.solving
     environment = configured(load(given.target), given.options)
+    if job.answer is not None:
+        return environment.score(given.task, _kept(memory, given.task.id, job.answer)), False, None
     try:
         submission = solve(given, environment, memory)
     except EnlistError as fault:
@@ -69,9 +77,23 @@ def _try(job: SampleJob, memory: Memory, cost: dict[str, float]) -> tuple[Score,
         cost["seconds"] = given.limits.seconds if fault.code == "timeout" else 0.0
         return Score(task=given.task.id, value=0.0, verdict="timeout" if fault.code == "timeout" else "invalid",
                      reason=f"the solver ended with {fault.code}"), True, fault
-    cost.update(_amounts(submission))
-    score = environment.score(given.task, submission)
-    return score, False, None
+    _keep(memory, job, submission)
+    return environment.score(given.task, submission), False, None
+
+
+def _keep(memory: Memory, job: SampleJob, submission: Submission) -> None:
+    """Commit an answer before it is scored. One that is for another task is scored as it is, and not kept."""
+    if submission.task != job.solving.task.id:
+        return
+    cost = _amounts(submission)
+    answer = memory.put_bytes(canonical_json(submission.answer).encode(), media_type="application/json",
+                              name="answer.json")
+    memory.commit(job.campaign, job.attempt, [journal.answered(job.sample, job.number, answer, cost)],
+                  settle=journal.settlements(job.sample, job.number, cost))
+
+
+def _kept(memory: Memory, task: str, answer: ArtifactRef) -> Submission:
+    return Submission(task=task, answer=json.loads(memory.open_artifact(answer).read_bytes()))
 
 
 def _amounts(submission: Submission) -> dict[str, float]:
@@ -82,8 +104,7 @@ def _amounts(submission: Submission) -> dict[str, float]:
 
 def _commit(memory: Memory, job: SampleJob, cost: dict[str, float], **how: Any) -> None:
     try:
-        memory.commit(job.campaign, job.attempt, [journal.ended(job.sample, job.number, job.shown, cost=cost, **how)],
-                      settle=journal.settlements(job.sample, job.number, cost))
+        memory.commit(job.campaign, job.attempt, [journal.ended(job.sample, job.number, job.shown, cost=cost, **how)])
     except EnlistError as error:
         if error.code != "stale_attempt":  # a newer driver has this sample now
             raise

@@ -116,8 +116,8 @@ def export(campaign: Campaign, out: Out = None, as_json: Json = False) -> Answer
     config = settings(out=out)
     with store(config) as memory:
         ended = _read(memory, campaign)
-    written = [str(path) for path in write_logs(ended.content, ended.about, Path(config["out"]) / ended.campaign
-                                                / "inspect")]
+    folder = Path(config["out"]) / ended.campaign / "inspect"
+    written = [str(path) for path in write_logs(ended.content, ended.about, folder, ended.plan)]
 
     def render(terminal: "Terminal") -> None:
         for path in written:

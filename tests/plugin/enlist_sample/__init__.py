@@ -1,2 +1,2 @@
-"""A plug-in as a third party would write it: tools, two specialists, a capability and a command, all for counting the
-words of a text."""
+"""A plug-in as a third party would write it: tools, specialists, a capability, an environment, a command, all to count
+the words of a text."""

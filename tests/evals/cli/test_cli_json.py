@@ -23,6 +23,7 @@ GOOD: dict[str, tuple[list[str], set[str]]] = {
     "snapshot": (["agents", "snapshot"], {"snapshot"}),
     "capabilities": (["capabilities", "list"], {"capabilities", "known"}),
     "envs": (["envs", "list"], {"environments", "broken"}),
+    "campaign": (["campaign", "list"], {"campaigns"}),
     "memory": (["memory", "search", "anything"], {"records"}),
     "config": (["config", "show"], {"settings"}),
     "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes", "waiting",
@@ -34,7 +35,7 @@ BAD: dict[str, list[str]] = {
     "tool": ["tool", "absent"], "tools": ["tools", "show", "absent"], "agents": ["agents", "show", "absent"],
     "capabilities": ["capabilities", "show", "absent"], "envs": ["envs", "show", "absent"],
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
-    "doctor": ["doctor", "absent"], "gc": ["gc"]}
+    "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"]}
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -3,7 +3,8 @@
 The key of a call is the hash of run, role, step, tool@version and canonical input, never of the agent, so that a
 re-enlisted agent reuses what is finished. Before a call `tool.started` is committed; its outcome, findings, artifacts
 and `tool.finished` are committed in one transaction by the process that ran it. A finished key is answered from the
-journal.
+journal. Where a role is reworked because its claims were refuted, the key of a tool that may answer otherwise the next
+time carries the number of the rework.
 """
 
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from enlist.agents.signs import BEAT, Pulse, filling_id, whereabouts
 from enlist.tools.runtime import registry, runner
 from enlist.tools.runtime.errors import EnlistError, boundary
 from enlist.tools.runtime.events import NewEvent
@@ -25,10 +27,15 @@ from enlist.tools.runtime.tool import Tool, ToolModel, input_hash
 POLL = 0.5  # seconds between two looks into the store for a stop request
 NODE_WAIT, NODE_LOOK = 60.0, 2.0  # seconds for a node with the resources to appear, and between two looks
 GRACE = 30.0  # seconds beyond a tool's own limit after which its worker counts as lost
+LOST_LOOKS = 12  # looks, `BEAT` apart, that a call may wait beside free resources before it counts as lost
 
 
 class Call(BaseModel):
-    """One call, as it crosses to the worker that runs it. `deadline` is seconds since 1970 or None."""
+    """One call, as it crosses to the worker that runs it.
+
+    `deadline` is seconds since 1970 or None, `filling` the filling of the role that makes it, `rework` how often the
+    role's claims were refuted, `corrects` the ids of those claims, `avoid` nodes that do not answer.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,11 +50,16 @@ class Call(BaseModel):
     input: dict[str, Any]
     limit: float
     deadline: float | None = None
+    filling: int = 1
+    rework: int = 0
+    corrects: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
 
     def key(self) -> str:
         tool = declared(self.tool)
-        return content_hash([self.run, self.role, self.step, f"{tool.name}@{tool.version}",
-                             input_hash(tool.parse(self.input))])
+        parts: list[Any] = [self.run, self.role, self.step, f"{tool.name}@{tool.version}",
+                            input_hash(tool.parse(self.input))]
+        return content_hash(parts if tool.deterministic or not self.rework else [*parts, self.rework])
 
     def seconds_left(self) -> float:
         left = self.limit if self.deadline is None else min(self.limit, self.deadline - time.time())
@@ -89,16 +101,22 @@ def execute(memory: Memory, call: Call) -> None:
     """Run a call and commit how it ended; raises what it ended with."""
     tool, key = declared(call.tool), call.key()
     given = tool.parse(call.input)
-    tries = sum(e.kind == "tool.started" and e.data["key"] == key for e in memory.events(call.run))
+    tries, limit = _tries(memory, call.run, key), call.seconds_left()
     head = {"key": key, "tool": tool.name, "version": tool.version, "step": call.step}
-    memory.commit(call.run, call.attempt, [NewEvent(kind="tool.started", role=call.role, key=f"{key}:{tries}",
-                                                    data=head)])
+    memory.commit(call.run, call.attempt, [NewEvent(kind="tool.started", role=call.role, key=f"{key}:{tries}", data={
+        **head, "limit": limit, "isolation": tool.isolation, "process": whereabouts()})])
+    pulse = Pulse(memory, call.run, call.attempt, call.role)
+    stopped = stopper(memory, call.run, call.attempt, filling_id(call.role, call.filling))
+
+    def cancelled() -> bool:
+        pulse.beat(f"tool {tool.name}")
+        return stopped()
+
     try:
         ran = runner.run_tool(tool, registry.entries("enlist.tools")[call.tool].value, given, memory,
-                              limit=call.seconds_left(), cancelled=stopper(memory, call.run, call.attempt),
-                              progress=_progress(memory, call, head))
+                              limit=limit, cancelled=cancelled, progress=_progress(memory, call, head))
         with boundary(f"findings of tool {tool.name}"):
-            found = _findings(tool, call, given, ran.output)
+            found = _correcting(memory, call, _findings(tool, call, given, ran.output))
     except EnlistError as error:
         if error.kind != "control":
             told = {**head, "error": error.to_dict(), "level": runner.level_of(tool)}
@@ -112,10 +130,14 @@ def execute(memory: Memory, call: Call) -> None:
                                  tool_call=key).model_dump()})
     records = [NewRecord(kind="finding", id=f.id, role=call.role, text=f.text, supersedes=f.supersedes,
                          data=f.model_dump(mode="json")) for f in found]
-    memory.commit(call.run, call.attempt, [NewEvent(
-        kind="tool.finished", role=call.role, key=key, data={**head, "seconds": ran.seconds, "level": ran.level,
-                                                             "findings": [f.id for f in found]})],
-                  [outcome, *records])
+    try:
+        memory.commit(call.run, call.attempt, [NewEvent(
+            kind="tool.finished", role=call.role, key=key, data={**head, "seconds": ran.seconds, "level": ran.level,
+                                                                 "findings": [f.id for f in found]})],
+                      [outcome, *records])
+    except EnlistError as error:
+        if error.code != "conflict" or finished(memory, call) is None:
+            raise  # else a process that was given up came to an end after all: the first outcome stands
 
 
 def call_tool(memory: Memory, call: Call) -> Outcome:
@@ -125,15 +147,16 @@ def call_tool(memory: Memory, call: Call) -> Outcome:
         if declared(call.tool).isolation == "inline":
             execute(memory, call)
         else:
-            _on_ray(call)
+            _on_ray(memory, call)
         done = finished(memory, call)
     if done is None:
         raise EnlistError("internal", f"tool {call.tool} ended without an outcome", given=call.step)
     return done
 
 
-def stopper(memory: Memory, run: str, attempt: int) -> Callable[[], bool]:
-    """A function that tells, at most once in `POLL` seconds, whether the run was stopped or taken over."""
+def stopper(memory: Memory, run: str, attempt: int, filling: str | None = None) -> Callable[[], bool]:
+    """A function that tells, at most once in `POLL` seconds, whether the run was stopped or taken over, or the filling
+    of a role (`filling_id`) was ended."""
     state = {"next": 0.0, "stop": False}
 
     def stopped() -> bool:
@@ -141,7 +164,8 @@ def stopper(memory: Memory, run: str, attempt: int) -> Callable[[], bool]:
         if not state["stop"] and now >= state["next"]:
             state["next"] = now + POLL
             lease = memory.lease(run)
-            state["stop"] = (lease is not None and lease.attempt > attempt) or stop_requested(memory, run, attempt)
+            state["stop"] = ((lease is not None and lease.attempt > attempt) or stop_requested(memory, run, attempt)
+                             or (filling is not None and memory.record("decision", run, filling) is not None))
         return bool(state["stop"])
 
     return stopped
@@ -150,6 +174,34 @@ def stopper(memory: Memory, run: str, attempt: int) -> Callable[[], bool]:
 def stop_requested(memory: Memory, run: str, attempt: int) -> bool:
     """Whether somebody asked this attempt of a run to stop."""
     return memory.find_event(run, "stop.requested", f"stop:{attempt}") is not None
+
+
+def _tries(memory: Memory, run: str, key: str) -> int:
+    """How often a call was started before."""
+    tries = 0
+    while memory.find_event(run, "tool.started", f"{key}:{tries}") is not None:
+        tries += 1
+    return tries
+
+
+def _correcting(memory: Memory, call: Call, found: Sequence[Finding]) -> list[Finding]:
+    """The findings, each of which supersedes the refuted one that says the same thing of the same subject."""
+    refuted = {}
+    for record in (memory.record("finding", call.run, id) for id in call.corrects):
+        if record is not None:
+            one = Finding.model_validate(record.data)
+            refuted[_about(one)] = one.id
+    return [_superseding(f, refuted[_about(f)]) if refuted.get(_about(f), f.id) != f.id else f for f in found]
+
+
+def _superseding(finding: Finding, other: str) -> Finding:
+    literal = finding.text.replace("{", "{{").replace("}", "}}")
+    fields = {name: getattr(finding, name) for name in type(finding).model_fields if name not in ("id", "text")}
+    return Finding.make(template=literal, **{**fields, "supersedes": other})
+
+
+def _about(finding: Finding) -> str:
+    return content_hash([finding.capability, finding.subject, finding.predicate, finding.conditions])
 
 
 def _findings(tool: Tool, call: Call, given: ToolModel, output: ToolModel) -> Sequence[Finding]:
@@ -192,8 +244,7 @@ def require(tool: Tool) -> None:
     """
     import ray
 
-    needs = tool.resources
-    wanted = {k: v for k, v in {"CPU": needs.cpus, "GPU": needs.gpus, **needs.custom}.items() if v}
+    wanted = _wanted(tool)
     until = time.monotonic() + NODE_WAIT
     while True:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -207,25 +258,59 @@ def require(tool: Tool) -> None:
         time.sleep(NODE_LOOK)
 
 
-def _on_ray(call: Call) -> None:
+def _on_ray(memory: Memory, call: Call) -> None:
     import ray
     import ray.exceptions as faults
 
-    tool = declared(call.tool)
+    tool, key = declared(call.tool), call.key()
     require(tool)
+    tries = _tries(memory, call.run, key)
     task = ray.remote(run_call).options(
         num_cpus=tool.resources.cpus, num_gpus=tool.resources.gpus, resources=tool.resources.custom or None,
-        max_retries=0, name=f"tool:{tool.name}")
+        max_retries=0, name=f"tool:{tool.name}", scheduling_strategy=_place(tool, call.avoid))
     reference = task.remote(call.model_dump_json())
-    allowed = call.seconds_left() + GRACE
+    pulse = Pulse(memory, call.run, call.attempt, call.role)
+    begun, free = None, 0
+    while not ray.wait([reference], timeout=BEAT)[0]:
+        if begun is None and memory.find_event(call.run, "tool.started", f"{key}:{tries}") is not None:
+            begun = time.monotonic()
+        if begun is None:
+            pulse.beat(f"tool {tool.name} waits for a place")
+            free = free + 1 if _is_free(tool) else 0
+        if free >= LOST_LOOKS or (begun is not None and time.monotonic() - begun > call.limit + GRACE):
+            ray.cancel(reference, force=True)
+            raise EnlistError("worker_died", f"tool {tool.name} gave no sign of life" + (
+                f" in {call.limit + GRACE:.0f} s" if begun is not None else ": no node took it up"),
+                fix="look at the cluster's nodes; `enlist resume` goes on where it stopped")
     try:
-        fault = ray.get(reference, timeout=allowed)
-    except faults.GetTimeoutError as error:
-        ray.cancel(reference, force=True)
-        raise EnlistError("worker_died", f"tool {tool.name} gave no answer in {allowed:.0f} s",
-                          fix="look at the cluster's nodes; `enlist resume` goes on where it stopped") from error
+        fault = ray.get(reference, timeout=GRACE)
     except faults.RayError as error:
         raise EnlistError("worker_died", f"the worker of tool {tool.name} died: {type(error).__name__}",
                           details=str(error)[-2000:]) from error
     if fault is not None:
         raise EnlistError.from_dict(fault)
+
+
+def _wanted(tool: Tool) -> dict[str, float]:
+    needs = tool.resources
+    return {k: v for k, v in {"CPU": needs.cpus, "GPU": needs.gpus, **needs.custom}.items() if v}
+
+
+def _is_free(tool: Tool) -> bool:
+    """Whether the cluster has what a tool needs and nobody uses it."""
+    import ray
+
+    free = ray.available_resources()
+    return all(free.get(name, 0) >= amount for name, amount in _wanted(tool).items())
+
+
+def _place(tool: Tool, avoid: Sequence[str]) -> Any:
+    """Where Ray shall run a tool: anywhere, or on a node that can and is none of those to avoid."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    for node in ray.nodes() if avoid else ():
+        if node["Alive"] and node["NodeID"] not in avoid and all(
+                node["Resources"].get(name, 0) >= amount for name, amount in _wanted(tool).items()):
+            return NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
+    return "DEFAULT"

@@ -1,10 +1,15 @@
 """The worker of a role: build the agent, run its graph, commit how it ended.
 
-Runs in a Ray task that holds no CPU, so that agents never starve the tools they wait for.
+Runs in a Ray task that holds no CPU, so that agents never starve the tools they wait for. Its end is one transaction:
+the event and the one `decision` record of this filling. Where the executor has ended the filling before (it showed no
+sign of life, or took too long), that record is there, and nothing that this worker still wants to say is written.
 """
+
+import time
 
 from enlist.agents.graph import run_agent
 from enlist.agents.pool import specialists
+from enlist.agents.signs import filling_id, whereabouts
 from enlist.agents.work import Assignment, Work
 from enlist.tools.runtime.errors import EnlistError, boundary
 from enlist.tools.runtime.events import NewEvent
@@ -19,12 +24,15 @@ def run_role(document: str) -> None:
     memory = open_memory(assignment.memory)
     try:
         try:
+            memory.commit(assignment.run, assignment.attempt, [NewEvent(kind="note", role=assignment.role, data={
+                "filling": assignment.filling, "process": whereabouts()})])
             with boundary(f"role {assignment.role}"):
                 fill(memory, assignment)
         except EnlistError as error:
             if error.code != "stale_attempt":
-                _commit(memory, assignment, NewEvent(kind="role.failed", role=assignment.role, data={
-                    "agent": assignment.agent, "error": error.to_dict()}))
+                _end(memory, assignment, NewEvent(kind="role.failed", role=assignment.role, data={
+                    "agent": assignment.agent, "filling": assignment.filling,
+                    "error": _of_the_share(assignment, error).to_dict()}), {"ended": error.code})
     finally:
         memory.close()
 
@@ -39,15 +47,32 @@ def fill(memory: Memory, assignment: Assignment) -> None:
     draft, rounds, complaints = run_agent(declared, work)
     for complaint in complaints:
         work.note(f"unresolved: {complaint}")
-    records = [NewRecord(kind="decision", id=f"{assignment.role}:draft", role=assignment.role,
-                         data={"draft": draft.data, "notes": work.notes})]
-    records += [NewRecord(kind="check", id=content_hash([assignment.role, check.model_dump(mode="json")]),
-                          role=assignment.role, data=check.model_dump(mode="json"), text=check.reason)
-                for check in draft.checks]
-    _commit(memory, assignment, NewEvent(kind="role.finished", role=assignment.role, key=f"{assignment.role}:finished",
-                                         data={"agent": assignment.agent, "rounds": rounds,
-                                               "complaints": complaints}), records)
+    records = [NewRecord(kind="check", id=content_hash([assignment.role, check.model_dump(mode="json")]),
+                         role=assignment.role, data=check.model_dump(mode="json"), text=check.reason)
+               for check in draft.checks]
+    _end(memory, assignment, NewEvent(
+        kind="role.finished", role=assignment.role, key=f"{assignment.role}:finished:{assignment.filling}", data={
+            "agent": assignment.agent, "filling": assignment.filling, "rounds": rounds, "complaints": complaints,
+            "calls": work.called, "checks": sorted({r.id for r in records}),
+            "refuted": sorted({c.finding for c in draft.checks if c.status == "refuted"})}),
+        {"draft": draft.data, "notes": work.notes}, records)
 
 
-def _commit(memory: Memory, assignment: Assignment, event: NewEvent, records: list[NewRecord] | None = None) -> None:
-    memory.commit(assignment.run, assignment.attempt, [event], records or ())
+def _of_the_share(assignment: Assignment, error: EnlistError) -> EnlistError:
+    """A tool that ran out of its role's share of the time is the role's overspending, not a slow tool's fault."""
+    share = assignment.share_seconds
+    if error.code != "timeout" or share is None or time.time() < (assignment.deadline or 0.0):
+        return error
+    return EnlistError("budget_exhausted", f"role {assignment.role} took more than its share of the run's time",
+                       allowed=f"{share:.1f} s; the roles after it need the rest", fix="give a larger --budget-seconds",
+                       details=error.sentence())
+
+
+def _end(memory: Memory, assignment: Assignment, event: NewEvent, decision: dict[str, object],
+         records: list[NewRecord] | None = None) -> None:
+    """End the filling, unless somebody else has."""
+    id = filling_id(assignment.role, assignment.filling)
+    if memory.record("decision", assignment.run, id) is None:
+        memory.commit(assignment.run, assignment.attempt, [event], [
+            NewRecord(kind="decision", id=id, role=assignment.role, data={"by": "worker", **decision}),
+            *(records or ())])

@@ -1,19 +1,23 @@
 """A role's work: what the agent that fills the role may read, call and hand on.
 
-An agent reads its own attachments, the findings and outcomes of upstream roles, and nothing else.
+An agent reads its own attachments, the findings and outcomes of upstream roles, and nothing else. Of an upstream role
+that finished it reads what the last finished filling handed on: claims that were refuted and made anew are put aside.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from enlist.agents.calls import Call, Outcome, call_tool, declared
+from enlist.agents.signs import filling_id
+from enlist.agents.spending import Account
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.findings import Check, Finding, Scalar
-from enlist.tools.runtime.memory.protocol import Memory
+from enlist.tools.runtime.memory.protocol import BudgetKind, Memory, Record, RecordKind
 
 
 class Input(BaseModel):
@@ -25,11 +29,28 @@ class Input(BaseModel):
     kinds: tuple[str, ...]
 
 
+class Handed(BaseModel):
+    """What a filling of an upstream role handed on: ids of its tool calls and of its checks."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    filling: int
+    calls: tuple[str, ...]
+    checks: tuple[str, ...]
+
+
 class Assignment(BaseModel):
     """All that a role's worker is told, as one JSON document.
 
-    `request` is the request's JSON (its models live above this room), `upstream` the roles that may be read, and
-    `capabilities` the capability of each of them ("" for none).
+    Attributes:
+        request: the request's JSON (its models live above this room).
+        upstream: the roles that may be read, with the capability of each ("" for none).
+        handed: what those of them handed on that finished.
+        filling: the number of this filling of the role, from 1. rework: how often the role's claims were refuted;
+            corrects: the ids of those claims.
+        deadline: seconds since 1970; where `share_seconds` is not None it is the end of the role's share of the time,
+            else of the run's. shares: of tokens and US dollars.
+        avoid: nodes that do not answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,15 +67,23 @@ class Assignment(BaseModel):
     upstream: dict[str, str]
     request: dict[str, Any]
     deadline: float | None = None
+    handed: dict[str, Handed] = {}
+    filling: int = 1
+    rework: int = 0
+    corrects: tuple[str, ...] = ()
+    share_seconds: float | None = None
+    shares: dict[BudgetKind, float] = {}
+    avoid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Work:
-    """The hands of an agent in its role."""
+    """The hands of an agent in its role; `called` are the keys of the calls whose outcomes it has seen."""
 
     memory: Memory
     assignment: Assignment
     notes: list[str] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
 
     @property
     def knobs(self) -> Mapping[str, Scalar]:
@@ -76,17 +105,29 @@ class Work:
         mine = self.assignment
         limits = [declared(tool).time_limit, *(x for x in (limit, mine.knobs.get("time_limit"))
                                                if isinstance(x, int | float))]
-        return call_tool(self.memory, Call(
+        done = call_tool(self.memory, Call(
             memory=mine.memory, run=mine.run, attempt=mine.attempt, role=mine.role, agent=mine.agent, step=step,
-            capability=mine.capability, tool=tool, input=dict(data), limit=min(limits), deadline=mine.deadline))
+            capability=mine.capability, tool=tool, input=dict(data), limit=min(limits), deadline=mine.deadline,
+            filling=mine.filling, rework=mine.rework, corrects=mine.corrects, avoid=mine.avoid))
+        if done.key not in self.called:
+            self.called.append(done.key)
+        return done
+
+    @cached_property
+    def account(self) -> Account:
+        """Where the role's tokens and dollars are reserved before a call and settled after it."""
+        mine = self.assignment
+        return Account(self.memory, mine.run, mine.attempt, mine.role, mine.filling, mine.shares)
 
     def out_of_time(self) -> bool:
-        """Whether the run's deadline has passed."""
+        """Whether the deadline has passed: of the run, or of the role's share of its time."""
         return self.assignment.deadline is not None and time.time() >= self.assignment.deadline
 
     def upstream_findings(self) -> list[Finding]:
         """Findings of the roles upstream, in order of their making."""
-        return [Finding.model_validate(r.data) for r in self._upstream("finding")]
+        handed = {f["id"] for r in self._upstream("outcome") for f in r.data["findings"]}
+        return [Finding.model_validate(r.data) for r in self._upstream("finding")
+                if r.role not in self.assignment.handed or r.id in handed]
 
     def upstream_checks(self) -> list[Check]:
         """Checks of the roles upstream."""
@@ -106,6 +147,16 @@ class Work:
         if text not in self.notes:
             self.notes.append(text)
 
-    def _upstream(self, kind: str) -> Sequence[Any]:
+    def _upstream(self, kind: RecordKind) -> list[Record]:
+        """Records of the roles upstream; of a role that finished, those that it handed on."""
         roles = sorted(self.assignment.upstream)
-        return self.memory.records(kind, self.assignment.run, roles) if roles else []
+        return [r for r in self.memory.records(kind, self.assignment.run, roles) if self._in_force(kind, r)
+                ] if roles else []
+
+    def _in_force(self, kind: RecordKind, record: Record) -> bool:
+        handed = self.assignment.handed.get(record.role or "")
+        if handed is None:
+            return True
+        if kind == "decision":
+            return record.id == filling_id(record.role or "", handed.filling)
+        return kind == "finding" or record.id in (handed.calls if kind == "outcome" else handed.checks)

@@ -1,31 +1,32 @@
 """The executor: starts each role when what it reads is there, and is the only one that retries.
 
-One loop in the driver. Roles run as Ray tasks without retries of Ray's own; how each ended stands in the journal, put
-there by its worker, and the loop acts on the journal. A fault that may pass is tried again with the same agent; another
-re-enlists the role without the failed agent, and without its specialist where the fault is deterministic; a fault of
-the user's input ends the role at once. Finished tool calls are kept whoever fills the role.
+One loop in the driver. How each filling of a role ended stands in the journal, put there by its worker, or by this loop
+where the worker died, showed no sign of life or outstayed its share of the time; the loop acts on the journal alone. A
+fault that may pass is tried again with the same agent; another, and claims that a verifier refutes, re-enlist the role
+(`reenlist.py`). Finished tool calls are kept whoever fills the role. The plan's edges never turn back: what was built
+on refuted claims is open again because the state says so (`state.py`).
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from enlist.agents.calls import stop_requested
-from enlist.agents.pool import Pool
-from enlist.agents.role import run_role
-from enlist.agents.work import Assignment, Input
+from enlist.agents.calls import GRACE, stop_requested
+from enlist.agents.pool import P95_OVER_P50, Pool
+from enlist.agents.signs import filling_id
+from enlist.agents.work import Assignment, Handed, Input
+from enlist.orchestrator import reenlist, shares
+from enlist.orchestrator.crew import Crew, RayCrew
 from enlist.orchestrator.plan import Plan
-from enlist.orchestrator.state import RunState
-from enlist.orchestrator.team import Member, enlist_team
+from enlist.orchestrator.state import Cause, Failure, RunState
+from enlist.orchestrator.team import Member
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.events import Event, NewEvent
-from enlist.tools.runtime.memory.protocol import Memory
+from enlist.tools.runtime.memory.protocol import BudgetKind, Memory, NewRecord
 
-TRANSIENT_TRIES = 3  # fillings of a role by one agent under faults that may pass
-MOST_REENLISTMENTS = {"limit": 1, "deterministic": 2, "transient": 2}  # per role, by the kind of the last fault
 TICK = 0.2  # seconds between two looks at the tasks and the store
 DRAIN = 8.0  # seconds that running roles get to end after a stop
+OVERTIME = 5.0  # most seconds beyond its share of the time after which a role that does not end by itself is ended
 
 Watch = Callable[[list[Event]], None]
 
@@ -39,6 +40,7 @@ class Executor:
         deadline: seconds since 1970, or None.
         interrupted: tells whether this driver was asked to end (a signal, a lost lease).
         watch: is handed new events as they appear.
+        crew: where roles run.
     """
 
     memory: Memory
@@ -50,6 +52,9 @@ class Executor:
     deadline: float | None
     interrupted: Callable[[], bool]
     watch: Watch
+    crew: Crew = field(default_factory=RayCrew)
+    _heard: dict[str, float] = field(default_factory=dict)  # monotonic: clocks of other nodes may differ
+    _ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # share of the time, when force ends it
 
     def drive(self) -> RunState:
         """Run every role to its end.
@@ -58,28 +63,23 @@ class Executor:
             EnlistError: `cancelled` after a stop or an interruption, `budget_exhausted` after the deadline; running
                 roles have ended or were cancelled by then.
         """
-        import ray
-
         state = RunState.read(self.memory, self.run)
-        running: dict[Any, str] = {}
-        task = ray.remote(run_role)
         try:
             while True:
                 self._obey(state)
-                for role in self._ready(state, set(running.values())):
-                    document = self._assignment(state, role).model_dump_json()
-                    self._commit(NewEvent(kind="role.started", role=role, data={"agent": state.members[role].agent}))
-                    running[task.options(num_cpus=0, max_retries=0, name=f"role:{role}").remote(document)] = role
-                if not running:
+                self._rework(state)
+                for role in self._ready(state, self.crew.running()):
+                    self._start(state, role)
+                if not self.crew.running():
                     self._refresh(state)
                     return state
-                done, _ = ray.wait(list(running), num_returns=1, timeout=TICK)
-                lost = {running.pop(ref): _outcome(ref) for ref in done}
+                ended = self.crew.wait(TICK)
                 self._refresh(state)
-                for role, error in lost.items():
+                for role, error in ended.items():
                     self._after(state, role, error)
+                self._look_after(state)
         except EnlistError:
-            self._cancel(running)
+            self._cancel(state)
             self._refresh(state)
             raise
 
@@ -102,88 +102,188 @@ class Executor:
                 continue
             if plan.role(role).duty != "writer" and above and not any(r in state.finished for r in above):
                 self._give_up(state, role, EnlistError("unsupported", "nothing to work on: the roles before it failed",
-                                                       given=", ".join(above)))
+                                                       given=", ".join(above)), nothing_to_do=True)
                 return self._ready(state, running)
             ready.append(role)
         return ready
 
+    def _start(self, state: RunState, role: str) -> None:
+        assignment = self._assignment(state, role)
+        self._commit(NewEvent(kind="role.started", role=role, data={
+            "agent": assignment.agent, "filling": assignment.filling}))
+        self._heard[role] = time.monotonic()
+        self._ends.pop(role, None)
+        if assignment.share_seconds is not None and assignment.deadline is not None:
+            rest = (self.deadline or 0.0) - assignment.deadline
+            self._ends[role] = (assignment.share_seconds, assignment.deadline + min(OVERTIME, rest / 2))
+        self.crew.start(role, assignment.model_dump_json())
+
     def _assignment(self, state: RunState, role: str) -> Assignment:
-        plan, member = _plan(state), state.members[role]
-        request = state.request
+        plan, member, request = _plan(state), state.members[role], state.request
         if request is None:
             raise EnlistError("internal", "the journal holds no request", given=self.run)
         place, at = self.pool.find(member.agent), plan.role(role)
+        above = {r: state.handed[r] for r in plan.upstream(role) if r in state.finished}
+        share = self._share_of_time(state, role)
         return Assignment(
             memory=self.locator, run=self.run, attempt=self.attempt, role=role, capability=at.capability or "",
             agent=member.agent, specialist=str(self.pool.specialist[place]), knobs=dict(self.pool.knobs[place]),
             inputs=tuple(Input(ref=a.ref, kinds=a.kinds) for a in request.attachments if a.ref.sha256 in at.inputs),
             upstream={r: plan.role(r).capability or "" for r in plan.upstream(role)},
-            request=request.model_dump(mode="json"), deadline=self.deadline)
+            handed={r: Handed(filling=h.filling, calls=h.calls, checks=h.checks) for r, h in above.items()},
+            request=request.model_dump(mode="json"), filling=len(state.fillings[role]) + 1, rework=state.rework(role),
+            corrects=state.refuted(role) if role in state.reworked else (),
+            deadline=self.deadline if share is None else time.time() + share, share_seconds=share,
+            shares=self._shares(state, role), avoid=self.crew.avoided())
+
+    def _share_of_time(self, state: RunState, role: str) -> float | None:
+        if self.deadline is None:
+            return None
+        seconds = {r: self._median(m) for r, m in state.members.items()}
+        return shares.share_of_time(self.deadline - time.time(), shares.rest(_plan(state), role, seconds),
+                                    seconds[role])
+
+    def _shares(self, state: RunState, role: str) -> dict[BudgetKind, float]:
+        """The role's share of tokens and dollars, where the run has a limit of them."""
+        found: dict[BudgetKind, float] = {}
+        left = self._left(state)
+        others = [m for r, m in state.members.items() if r != role and not state.settled(r)]
+        mine = state.members[role]
+        if left.usd is not None:
+            found["usd"] = shares.share_of_rest(left.usd, self._usd(mine), sum(map(self._usd, others)))
+        if left.tokens is not None:
+            found["tokens"] = shares.share_of_rest(left.tokens, self._asks(mine), sum(map(self._asks, others)))
+        return found
+
+    def _left(self, state: RunState) -> reenlist.Left:
+        def free(kind: BudgetKind) -> float | None:
+            budget = self.memory.budget(self.run, kind)
+            return None if budget.limit is None else max(0.0, budget.limit - budget.reserved - budget.spent)
+
+        return reenlist.Left(seconds=None if self.deadline is None else self.deadline - time.time(),
+                             tokens=free("tokens"), usd=free("usd"))
+
+    def _median(self, member: Member) -> float:
+        return float(self.pool.seconds[self.pool.find(member.agent)])
+
+    def _usd(self, member: Member) -> float:
+        return float(self.pool.usd[self.pool.find(member.agent)])
+
+    def _asks(self, member: Member) -> float:
+        """1 for an agent that asks a language model, else 0: cards state no tokens, so askers share alike."""
+        return float(self.pool.model[self.pool.find(member.agent)] != "")
+
+    def _look_after(self, state: RunState) -> None:
+        """End the roles that outstay their share of the time or show no sign of life."""
+        now = time.monotonic()
+        for role in sorted(self.crew.running()):
+            share, end = self._ends.get(role, (0.0, float("inf")))
+            silent, bound = now - self._heard[role], self._silence_bound(state, role)
+            if time.time() > end:
+                self._end(state, role, "overspent", EnlistError(
+                    "budget_exhausted", f"role {role} took more than its share of the run's time and was ended",
+                    allowed=f"{share:.1f} s; the roles after it need the rest", fix="give a larger --budget-seconds"))
+            elif silent > bound:
+                self._end(state, role, "stalled", EnlistError(
+                    "timeout", f"role {role} showed no sign of life for {silent:.0f} s and was ended",
+                    allowed=f"{bound:.0f} s for an agent with this card"))
+
+    def _silence_bound(self, state: RunState, role: str) -> float:
+        filling = state.fillings[role][-1]
+        if not filling.processes:
+            return shares.FIRST_SIGN
+        bound = shares.silence_bound(P95_OVER_P50 * self._median(state.members[role]))
+        return max([bound, *(limit + GRACE for limit in filling.calls.values() if limit is not None)])
+
+    def _end(self, state: RunState, role: str, cause: Cause, error: EnlistError) -> None:
+        """End a role's filling by force, unless its worker has ended it in this moment."""
+        found = self.crew.end(role, state.fillings[role][-1].processes)
+        if cause == "stalled" and found == "frozen":  # not the agent's fault: its process or node was stopped
+            cause, error = "fault", EnlistError("worker_died", f"the worker of role {role} was frozen and was ended")
+        self._close(state, role, cause, error)
+        self._after(state, role, None)
+
+    def _close(self, state: RunState, role: str, cause: Cause, error: EnlistError) -> None:
+        """Write that a filling failed and close it for its worker, unless that was first."""
+        filling, agent = len(state.fillings[role]), state.members[role].agent
+        try:
+            self.memory.commit(self.run, self.attempt, [NewEvent(kind="role.failed", role=role, data={
+                "agent": agent, "filling": filling, "cause": cause, "error": error.to_dict()})], [
+                NewRecord(kind="decision", id=filling_id(role, filling), role=role,
+                          data={"by": "driver", "ended": error.code})])
+        except EnlistError as conflict:
+            if conflict.code != "conflict":
+                raise
+        self._refresh(state)
 
     def _after(self, state: RunState, role: str, lost: EnlistError | None) -> None:
-        """Act on the end of a role's task."""
-        if role in state.finished or self._late():
+        """Act on the end of a role's filling."""
+        told = state.fillings[role][-1].closed if state.fillings[role] else bool(state.failures_of(role))
+        if not told:  # the worker could not tell the journal
+            self._close(state, role, "fault", lost or EnlistError(
+                "worker_died", f"the worker of role {role} ended without a word"))
+        if role in state.finished or self._late() or not state.failures_of(role):
             return  # what fails for want of time is open when the run goes on
-        failures = state.failures_of(role)
-        if lost is not None or not failures:  # the worker could not tell the journal
-            error = lost or EnlistError("worker_died", f"the worker of role {role} ended without a word")
-            self._commit(NewEvent(kind="role.failed", role=role, data={"agent": state.members[role].agent,
-                                                                       "error": error.to_dict()}))
-            self._refresh(state)
-            failures = state.failures_of(role)
-        last = failures[-1]
-        passing = [f for f in failures if f.agent == last.agent and f.error.kind in ("transient", "control")]
-        if last.error.kind in ("transient", "control") and len(passing) < TRANSIENT_TRIES:
-            return  # ready again; after a stop `_obey` ends the loop first
-        replaced = sum(r["role"] == role for r in state.reenlisted)
-        if replaced >= MOST_REENLISTMENTS.get(last.error.kind, 0):
-            self._give_up(state, role, last.error)
-            return
+        last = state.failures_of(role)[-1]
+        if last.error.code == "worker_died":
+            if state.fillings[role]:
+                self.crew.end(role, state.fillings[role][-1].processes)  # a tool of it may still run, or be frozen
+            self.crew.look_for_silent_nodes()
+        if not reenlist.tried_again(state, last):  # else it is ready again; after a stop `_obey` ends the loop first
+            self._replace(state, last)
+
+    def _replace(self, state: RunState, last: Failure) -> None:
         try:
-            member = self._replacement(state, role)
-        except EnlistError:  # nobody is left
-            self._give_up(state, role, last.error)
+            member = reenlist.replacement(state, _plan(state), self.pool, self.models, last, self._left(state))
+        except EnlistError:
+            self._give_up(state, last.role, last.error)
             return
+        self._reenlist(state, last.role, last.agent, member, last.cause, f"{last.error.code}: {last.error.message}")
+
+    def _rework(self, state: RunState) -> None:
+        """Give roles whose claims are refuted to another agent, where there is one and the budget covers it."""
+        for role in _plan(state).order():
+            refuted = state.refuted(role) if role in state.finished else ()
+            if not refuted or (role, state.handed[role].filling) in state.kept:
+                continue
+            handed = state.handed[role]
+            try:
+                member = reenlist.rework(state, _plan(state), self.pool, self.models, role, self._left(state))
+            except EnlistError as error:
+                self._commit(NewEvent(kind="note", role=role, key=f"kept:{role}:{handed.filling}", data={
+                    "kept": handed.filling, "text": f"{len(refuted)} claims stand as refuted: {error.message}"}))
+                self._refresh(state)
+                continue
+            self._reenlist(state, role, handed.agent, member, "refuted",
+                           f"a verifier refuted {len(refuted)} of its {len(state.claims(role))} claims", refuted)
+
+    def _reenlist(self, state: RunState, role: str, replaced: str, member: Member, cause: Cause, reason: str,
+                  refuted: tuple[str, ...] = ()) -> None:
         self._commit(NewEvent(kind="role.reenlisted", role=role, data={
-            "member": member.model_dump(mode="json"), "replaced": last.agent, "by": member.agent,
-            "reason": f"{last.error.code}: {last.error.message}"}))
+            "member": member.model_dump(mode="json"), "replaced": replaced, "by": member.agent, "cause": cause,
+            "reason": reason, "refuted": list(refuted)}))
         self._refresh(state)
 
-    def _replacement(self, state: RunState, role: str) -> Member:
-        """The agent that search enlists for a role beside the rest of the team, without those that failed in it."""
-        excluded: set[int] = set()
-        for failure in state.failures_of(role):
-            place = self.pool.find(failure.agent)
-            excluded.add(place)
-            twins = (self.pool.specialist == self.pool.specialist[place]).nonzero()[0].tolist()
-            if failure.error.kind == "deterministic":  # its twins would meet the same fault
-                excluded.update(twins)
-            elif failure.error.code == "timeout":  # only those that wait longer may do better
-                excluded.update(t for t in twins if _patience(self.pool, t) <= _patience(self.pool, place))
-        others = {r: m.agent for r, m in state.members.items() if r != role}
-        team = enlist_team(_plan(state), self.pool, seed=int(state.pins["seed"]), models=self.models, fixed=others,
-                           excluded={role: excluded})
-        return next(m for m in team.members if m.role == role)
-
-    def _give_up(self, state: RunState, role: str, error: EnlistError) -> None:
-        self._commit(NewEvent(kind="role.failed", role=role, key=f"{role}:given-up", data={
-            "agent": state.members[role].agent, "error": error.to_dict(), "final": True}))
+    def _give_up(self, state: RunState, role: str, error: EnlistError, nothing_to_do: bool = False) -> None:
+        self._commit(NewEvent(kind="role.failed", role=role,
+                              key=f"{role}:given-up:{self.attempt}:{len(state.fillings[role])}", data={
+            "agent": state.members[role].agent, "error": error.to_dict(), "final": True,
+            "nothing_to_do": nothing_to_do}))
         self._refresh(state)
 
-    def _cancel(self, running: dict[Any, str]) -> None:
-        """Tell running roles to stop through the store, wait for them, then force the rest."""
-        import ray
-
-        if not running:
+    def _cancel(self, state: RunState) -> None:
+        """Tell running roles to stop through the store, wait for them, then end the rest by force."""
+        if not self.crew.running():
             return
         try:
             self._commit(NewEvent(kind="stop.requested", key=f"stop:{self.attempt}", data={"by": "driver"}))
         except EnlistError as error:
             if error.code != "stale_attempt":
                 raise
-        _, left = ray.wait(list(running), num_returns=len(running), timeout=DRAIN)
-        for reference in left:
-            ray.cancel(reference, force=True)
+        self.crew.drain(DRAIN)
+        self._refresh(state)
+        for role in sorted(self.crew.running()):
+            self.crew.end(role, state.fillings[role][-1].processes)
 
     def _commit(self, event: NewEvent) -> None:
         self.memory.commit(self.run, self.attempt, [event])
@@ -192,6 +292,8 @@ class Executor:
         events = self.memory.events(self.run, after=state.last_seq)
         if events:
             state.extend(events)
+            for event in events:
+                self._heard[event.role or ""] = time.monotonic()
             self.watch(events)
 
 
@@ -199,21 +301,3 @@ def _plan(state: RunState) -> Plan:
     if state.planning is None or state.planning.plan is None:
         raise EnlistError("internal", "the journal holds no plan", given=state.run)
     return state.planning.plan
-
-
-def _patience(pool: Pool, place: int) -> float:
-    limit = pool.knobs[place].get("time_limit")
-    return float(limit) if isinstance(limit, int | float) else float("inf")
-
-
-def _outcome(reference: Any) -> EnlistError | None:
-    """None where a role's task returned; else the fault of its worker."""
-    import ray
-    from ray.exceptions import RayError
-
-    try:
-        ray.get(reference, timeout=30)
-    except RayError as error:
-        return EnlistError("worker_died", f"the worker of a role died: {type(error).__name__}",
-                           details=str(error)[-2000:])
-    return None

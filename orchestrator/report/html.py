@@ -12,6 +12,7 @@ from enlist.orchestrator.report.wording import (
     headline,
     number,
     printable,
+    replacements,
     shorten,
 )
 from enlist.tools.runtime.section import Section, Sentence, Table
@@ -64,6 +65,14 @@ def _body(content: Content, status: str, about: dict[str, Any]) -> Iterator[str]
         yield (f"<p>Predicted utility {number(content.team.utility)}; no team exceeds "
                f"{number(content.team.upper_bound.value)} ({escape(content.team.upper_bound.name)}). "
                "Qualities are priors unless the card says otherwise.</p>")
+    if about["reenlisted"]:
+        yield "<h2>Agents that were replaced</h2>"
+        yield from _table(replacements(about))
+    if content.superseded:
+        yield "<h2>Claims that were refuted and made anew</h2><ul>"
+        yield from (f"<li>{escape(c.finding.text)}: {escape('; '.join(k.reason for k in c.checks))}</li>"
+                    for c in content.superseded)
+        yield "</ul>"
     if content.notes:
         yield "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(n)}</li>" for n in content.notes) + "</ul>"
     yield "<h2>This run</h2><ul>" + "".join(f"<li>{escape(li)}</li>" for li in about_lines(content, about)) + "</ul>"

@@ -15,6 +15,7 @@ from enlist.orchestrator.report.wording import (
     headline,
     number,
     printable,
+    replacements,
     shorten,
 )
 from enlist.tools.runtime.section import Section, Sentence, Table
@@ -46,6 +47,14 @@ def _lines(content: Content, status: str, about: dict[str, Any]) -> Iterator[str
         yield from _evidence(content.claims, marks)
     if content.team is not None:
         yield from _team(content)
+    if about["reenlisted"]:
+        yield from ["## Agents that were replaced", ""]
+        yield from _rows(replacements(about))
+    if content.superseded:
+        yield from ["## Claims that were refuted and made anew", ""]
+        yield from (f"- {escape(c.finding.text)}: {escape('; '.join(k.reason for k in c.checks))}"
+                    for c in content.superseded)
+        yield ""
     if content.notes:
         yield from ["## Notes", "", *(f"- {escape(note)}" for note in content.notes), ""]
     yield from ["## This run", "", *(f"- {escape(line)}" for line in about_lines(content, about))]
@@ -72,6 +81,10 @@ def _section(section: Section, marks: dict[str, str]) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield from [f"### {escape(table.title)}", ""]
+    yield from _rows(table)
+
+
+def _rows(table: Table) -> Iterator[str]:
     yield "| " + " | ".join(escape(c) for c in table.columns) + " |"
     yield "|" + " --- |" * len(table.columns)
     for row in table.rows:

@@ -5,6 +5,7 @@ from typing import Any
 
 from enlist.orchestrator.report.content import Content, Unfinished
 from enlist.tools.runtime.findings import ArtifactEvidence, Evidence, RequestEvidence
+from enlist.tools.runtime.section import Table
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -61,10 +62,25 @@ def describe_evidence(evidence: Evidence) -> str:
 
 
 def about_lines(content: Content, about: dict[str, Any]) -> list[str]:
-    """What is to say of the run itself: id, cost, sandbox, pins, replacements."""
+    """What is to say of the run itself: id, cost, sandbox, pins."""
     cost = about["cost"]
     levels = ", ".join(f"{tool} at level {level}" for tool, level in about["sandbox"].items()) or "nothing"
     spent = f"{cost['seconds']:.1f} s, {cost['tokens']:.0f} tokens, {cost['usd']:.2f} USD"
     return [f"run {about['id']}, {about['attempts']} attempt(s), {spent}", f"run in a sandbox: {levels}",
-            f"seed {content.pins.get('seed')}, snapshot {content.pins.get('snapshot')}, Enlist {about['enlist']}",
-            *(f"re-enlisted {c['role']}: {c['by']} for {c['replaced']} ({c['reason']})" for c in about["reenlisted"])]
+            f"seed {content.pins.get('seed')}, snapshot {content.pins.get('snapshot')}, Enlist {about['enlist']}"]
+
+
+CAUSES = {"fault": "failed", "stalled": "showed no sign of life", "overspent": "spent more than its share",
+          "refuted": "made claims that were refuted"}
+
+
+def replacements(about: dict[str, Any]) -> Table:
+    """Who was replaced by whom, why, in which attempt, and what the one that was replaced had cost."""
+    rows = []
+    for change in about["reenlisted"]:
+        cost = change["cost"]
+        spent = f"{cost['seconds']:.1f} s, {cost['tokens']:.0f} tokens, {cost['usd']:.2f} USD"
+        rows.append((change["role"], change["replaced"], change["by"], CAUSES[change["cause"]], change["reason"],
+                     change["attempt"], spent))
+    return Table(title="", rows=tuple(rows),
+                 columns=("role", "replaced", "by", "because it", "what happened", "attempt", "it had cost"))

@@ -1,10 +1,13 @@
 """What the executor does after a role has failed, decided from the journal alone (no Ray is started)."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enlist.agents.pool import build, shipped
+from enlist.agents.signs import Condition
 from enlist.orchestrator.executor import Executor
 from enlist.orchestrator.plan import Edge, Plan, Planning, Role
 from enlist.orchestrator.request import Request
@@ -26,6 +29,31 @@ PLAN = Plan(
            Edge(source=VERIFIER, target="writer", artifact="checks")))
 
 
+class NoCrew:
+    """A crew without hands: nothing is started here."""
+
+    def start(self, role: str, document: str) -> None:
+        raise AssertionError(role)
+
+    def running(self) -> set[str]:
+        return set()
+
+    def wait(self, seconds: float) -> dict[str, EnlistError | None]:
+        return {}
+
+    def end(self, role: str, processes: Sequence[dict[str, Any]]) -> Condition:
+        return "gone"
+
+    def drain(self, seconds: float) -> None:
+        return None
+
+    def look_for_silent_nodes(self) -> None:
+        return None
+
+    def avoided(self) -> tuple[str, ...]:
+        return ()
+
+
 @pytest.fixture
 def executor(tmp_path: Path) -> Executor:
     memory = open_memory(f"sqlite://{tmp_path / 'store.db'}")
@@ -37,7 +65,7 @@ def executor(tmp_path: Path) -> Executor:
         "planning": Planning(plan=PLAN).model_dump(mode="json"), "pins": {},
         "team": enlist_team(PLAN, pool, seed=0).model_dump(mode="json")})])
     return Executor(memory=memory, locator=memory.locator(), run="r1", attempt=attempt, pool=pool, models=(),
-                    deadline=None, interrupted=lambda: False, watch=lambda events: None)
+                    deadline=None, interrupted=lambda: False, watch=lambda events: None, crew=NoCrew())
 
 
 def fail(executor: Executor, code: str, role: str = ANALYST) -> RunState:

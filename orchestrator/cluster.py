@@ -11,15 +11,25 @@ import platform
 import secrets
 import socket
 import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from enlist.orchestrator import reaper
-from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.artifacts import ArtifactRef
+from enlist.tools.runtime.errors import EnlistError, boundary
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.keeping import FORMS, NAME_ONE
+from enlist.tools.runtime.memory.protocol import Memory
 
 PROTOCOL = 1  # of Assignment, Call and the journal; nodes with another number are refused
 TOKEN_FILE = "ray-token"
 KNOCK = 5.0  # seconds that a cluster's port gets to answer
+LOOK, LOST = 2.0, 20.0
+"""Seconds between two knocks at the head during a run, and how long it may be silent before it counts as lost: well
+below the 60 s after which Ray ends every process of a cluster whose head is gone, the driver too."""
+ANSWER = 60.0  # seconds that a node gets to answer
 
 
 def prepare_environment(home: Path, mode: str) -> None:
@@ -87,6 +97,7 @@ class Connection:
         self._reaper = None if address else reaper.start()
         self._done, self._close = threading.Event(), threading.Event()
         self._error: EnlistError | None = None
+        self._lost = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="ray-connection", daemon=True)
         self._thread.start()
 
@@ -110,6 +121,47 @@ class Connection:
         if self._reaper is not None:
             self._reaper.communicate()  # it sees the pipe close and ends what is left
 
+    def lost(self) -> bool:
+        """Whether the cluster's head has been silent for `LOST` seconds; never of a local Ray, which dies with us."""
+        return self._lost.is_set()
+
+    def check_store(self, memory: Memory, locator: str) -> None:
+        """See that every node reads, by `locator`, an artifact that was put here just now.
+
+        Raises:
+            EnlistError: the fault that a node met, named with the node and what to do; `worker_died` where one does not
+                answer.
+        """
+        ref = memory.put_bytes(f"to be read on every node {secrets.token_hex(8)}".encode(), media_type="text/plain",
+                               name="probe")
+        for id, fault in self._on_every_node(read_probe, locator, ref.model_dump_json()):
+            if fault is not None:
+                told = EnlistError.from_dict(fault)
+                shared = told.code == "not_found" and "artifact" in told.message
+                raise EnlistError(told.code, f"node {id[:12]} cannot use the run's store: {told.message}",
+                                  given=told.given, details=told.details,
+                                  fix="name a folder that every node sees, or an object store, with ENLIST_ARTIFACTS"
+                                  if shared else told.fix)
+
+    def _on_every_node(self, function: Callable[..., Any], *arguments: Any) -> Iterator[tuple[str, Any]]:
+        """(id of a node, what the function returned there)."""
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        task = ray.remote(function)
+        asked = {node["NodeID"]: task.options(num_cpus=0, max_retries=0, scheduling_strategy=(
+            NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))).remote(*arguments)
+            for node in ray.nodes() if node["Alive"]}
+        for id, reference in asked.items():
+            try:
+                yield id, ray.get(reference, timeout=ANSWER)
+            except ray.exceptions.RayTaskError as error:  # an import that fails there
+                raise EnlistError("version_mismatch", f"node {id[:12]} cannot run Enlist: {str(error)[-300:]}",
+                                  fix=f"install enlist {versions()['enlist']} on every node") from error
+            except (ray.exceptions.RayError, TimeoutError) as error:
+                raise EnlistError("worker_died", f"node {id[:12]} does not answer", given=str(error)[-300:],
+                                  fix="look at that node; take it out of the cluster, then go on") from error
+
     def many_nodes(self) -> bool:
         """Whether the cluster has nodes beside the driver's."""
         import ray
@@ -132,8 +184,20 @@ class Connection:
             self._error = EnlistError("version_mismatch" if mismatch else "worker_died",
                                       f"cannot use Ray: {str(error)[:500]}", fix="see `enlist doctor`")
         self._done.set()
-        self._close.wait()
+        self._watch()
         ray.shutdown()
+
+    def _watch(self) -> None:
+        """Knock at the head until the connection is to be closed."""
+        import ray
+
+        head = ray.get_runtime_context().gcs_address if self.address and self._error is None else None
+        answered = time.monotonic()
+        while not self._close.wait(LOOK if head else None):
+            if head and _answers(head):
+                answered = time.monotonic()
+            elif time.monotonic() - answered > LOST:
+                self._lost.set()
 
     def _connect(self) -> None:
         import ray
@@ -152,20 +216,43 @@ class Connection:
                 self._reaper.stdin.flush()
 
     def _shake_hands(self) -> None:
-        import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
         ours = versions()
-        ask = ray.remote(versions)
-        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
-        asked = {id: ask.options(num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(
-            id, soft=False)).remote() for id in nodes}
-        for id, reference in asked.items():
-            try:
-                theirs = ray.get(reference, timeout=60)
-            except Exception as error:  # an import that fails there, a node that does not answer
-                raise EnlistError("version_mismatch", f"node {id[:12]} cannot run Enlist: {str(error)[-300:]}",
-                                  fix=f"install enlist {ours['enlist']} on every node") from error
+        for id, theirs in self._on_every_node(versions):
             if theirs != ours:
                 raise EnlistError("version_mismatch", f"node {id[:12]} and this machine differ", given=str(theirs),
                                   allowed=str(ours), fix="install the same versions on every node")
+
+
+def read_probe(locator: str, document: str) -> dict[str, Any] | None:
+    """On a node: the fault that reading an artifact of the store meets, if any."""
+    try:
+        with boundary("reading an artifact"):
+            memory = open_memory(locator)
+            try:
+                memory.open_artifact(ArtifactRef.model_validate_json(document))
+            finally:
+                memory.close()
+    except EnlistError as error:
+        return error.to_dict()
+    return None
+
+
+def check_artifacts(locator: str) -> None:
+    """Refuse a store in Postgres whose artifacts have no place: nothing could be attached or reported."""
+    if locator.startswith("postgres") and "artifacts=" not in locator:
+        raise EnlistError("bad_input", "this store has no place for artifacts", allowed=FORMS, fix=NAME_ONE)
+
+
+def lost_head(run: str) -> EnlistError:
+    """The fault of a run whose cluster lost its head."""
+    return EnlistError("worker_died", f"the head of the cluster has not answered for {LOST:.0f} s",
+                       fix=f"start a cluster, then `enlist resume {run} --address HOST:PORT`; what is finished is kept")
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
+    except OSError:
+        return False
+    return True

@@ -15,7 +15,7 @@ from typing import Any
 from enlist.agents.pool import Pool, capabilities_served
 from enlist.orchestrator.attach import attach
 from enlist.orchestrator.capabilities import load_capabilities
-from enlist.orchestrator.cluster import Connection, check_address
+from enlist.orchestrator.cluster import Connection, check_address, check_artifacts, lost_head
 from enlist.orchestrator.driver import Interrupt, Lease
 from enlist.orchestrator.executor import Executor, Watch
 from enlist.orchestrator.plan import Planning
@@ -104,6 +104,7 @@ def run(config: Config, text: str, paths: Sequence[Path] = (), *, snapshot: str 
     check_seed(config["seed"])
     check_address(config["address"])
     check_folder(Path(config["out"]))
+    check_artifacts(config.locator())
     memory = open_memory(config.locator())
     try:
         pool, snapshot_id = pinned_pool(memory, snapshot)
@@ -127,6 +128,7 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
             what the run was made with, unless `accept_changed`.
     """
     check_address(config["address"])
+    check_artifacts(config.locator())
     memory = open_memory(config.locator())
     try:
         state = RunState.read(memory, id)
@@ -187,12 +189,12 @@ def _drive(memory: Memory, config: Config, id: str, pool: Pool, planning: Planni
                 state = _execute(memory, config, id, lease, connection, pool, state, watch, interrupt)
                 status = _verdict(state, claims_of(memory, id))
         except EnlistError as fault:
-            error = fault
             if fault.code == "stale_attempt" or lease.lost():
                 raise
+            error = fault = lost_head(id) if connection is not None and connection.lost() else fault
             if fault.code == "budget_exhausted":
                 status = "budget"
-            elif fault.code == "cancelled" or fault.kind == "user":  # nothing is lost: what stood in the way can go
+            elif fault.code == "cancelled" or fault.kind in ("user", "transient"):  # what stood in the way can go
                 memory.commit(id, lease.attempt, [NewEvent(kind="run.interrupted", data={"reason": fault.message})])
                 if fault.kind == "user":
                     raise
@@ -218,10 +220,13 @@ def _execute(memory: Memory, config: Config, id: str, lease: Lease, connection: 
              state: RunState, watch: Watch, interrupt: Interrupt) -> RunState:
     connection.ready()
     locator = worker_locator(memory, config, connection)
+    if config["address"]:
+        connection.check_store(memory, locator)
     limit = config["budget_seconds"] or (state.request.budget.seconds if state.request else None)
     deadline = time.time() + limit if limit else None
     return Executor(memory=memory, locator=locator, run=id, attempt=lease.attempt, pool=pool, models=(),
-                    deadline=deadline, interrupted=lambda: interrupt.asked() or lease.lost(), watch=watch).drive()
+                    deadline=deadline, watch=watch,
+                    interrupted=lambda: interrupt.asked() or lease.lost() or connection.lost()).drive()
 
 
 def worker_locator(memory: Memory, config: Config, connection: Connection) -> str:
@@ -238,11 +243,13 @@ def worker_locator(memory: Memory, config: Config, connection: Connection) -> st
 
 
 def _verdict(state: RunState, claims: Sequence[Claim]) -> Status:
-    """`done` where every role finished, nothing is missing and nothing was refuted; `failed` where no analyst finished;
-    else `partial`."""
+    """`done` where every role finished, nothing is missing and nothing was refuted; `budget` where a role gave up for
+    want of it; `failed` where no analyst finished; else `partial`."""
     plan = state.planning.plan if state.planning else None
     if plan is None:
         return "failed"
+    if any(error.code == "budget_exhausted" for error in state.given_up.values()):
+        return "budget"
     analysts = [r.id for r in plan.roles if r.duty == "analyst"]
     if not any(a in state.finished for a in analysts):
         return "failed"

@@ -162,8 +162,9 @@ def configured(environment: Environment, options: Mapping[str, Any]) -> Environm
     """
     if not options:
         return environment
-    known = [f.name for f in fields(environment) if f.init and f.name not in ("name", "version")
-             ] if is_dataclass(environment) else []
+    known: list[str] = []
+    if is_dataclass(environment):
+        known = [f.name for f in fields(environment) if f.init and f.name not in ("name", "version")]
     for option in options:
         if option not in known:
             hints = nearest(option, known) or known

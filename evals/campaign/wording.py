@@ -66,9 +66,9 @@ def reading(content: Content, board: Board) -> str:
     """What the board says, in one sentence."""
     if not board.rows or board.rows[0].score is None:
         return "Nothing is settled yet."
-    best = board.rows[0]
-    top = [r.solver for r in board.rows if r.score is not None and r.score.mean == best.score.mean]
-    said = f"{_listed(top)} score{'' if len(top) > 1 else 's'} best with {estimated(best.score)}."
+    best = board.rows[0].score
+    top = [r.solver for r in board.rows if r.score is not None and r.score.mean == best.mean]
+    said = f"{_listed(top)} score{'' if len(top) > 1 else 's'} best with {estimated(best)}."
     apart = [r.solver for r in board.rows if r.difference and r.difference.adjusted_p < SIGNIFICANT]
     if any(r.difference for r in board.rows):
         said += (f" Apart from {content.against} beyond chance: {', '.join(apart)}." if apart

@@ -31,8 +31,8 @@ def run_role(document: str) -> None:
         except EnlistError as error:
             if error.code != "stale_attempt":
                 _end(memory, assignment, NewEvent(kind="role.failed", role=assignment.role, data={
-                    "agent": assignment.agent, "filling": assignment.filling,
-                    "error": _of_the_share(assignment, error).to_dict()}), {"ended": error.code})
+                    "agent": assignment.agent, "filling": assignment.filling, **_told(assignment, error)}),
+                    {"ended": error.code})
     finally:
         memory.close()
 
@@ -58,14 +58,17 @@ def fill(memory: Memory, assignment: Assignment) -> None:
         {"draft": draft.data, "notes": work.notes}, records)
 
 
-def _of_the_share(assignment: Assignment, error: EnlistError) -> EnlistError:
-    """A tool that ran out of its role's share of the time is the role's overspending, not a slow tool's fault."""
-    share = assignment.share_seconds
-    if error.code != "timeout" or share is None or time.time() < (assignment.deadline or 0.0):
-        return error
-    return EnlistError("budget_exhausted", f"role {assignment.role} took more than its share of the run's time",
-                       allowed=f"{share:.1f} s; the roles after it need the rest", fix="give a larger --budget-seconds",
-                       details=error.sentence())
+def _told(assignment: Assignment, error: EnlistError) -> dict[str, object]:
+    """What the journal is told of a fault: a tool that ran out of its role's share of the time is the role's
+    overspending, and one that ran out of the run's time is nobody's fault."""
+    if error.code != "timeout" or assignment.deadline is None or time.time() < assignment.deadline:
+        return {"error": error.to_dict()}
+    if assignment.share_seconds is None:
+        return {"error": error.to_dict(), "cause": "late"}
+    return {"error": EnlistError(
+        "budget_exhausted", f"role {assignment.role} took more than its share of the run's time",
+        allowed=f"{assignment.share_seconds:.1f} s; the roles after it need the rest",
+        fix="give a larger --budget-seconds", details=error.sentence()).to_dict()}
 
 
 def _end(memory: Memory, assignment: Assignment, event: NewEvent, decision: dict[str, object],

@@ -67,6 +67,7 @@ class Executor:
         try:
             while True:
                 self._obey(state)
+                self._decide(state)
                 self._rework(state)
                 for role in self._ready(state, self.crew.running()):
                     self._start(state, role)
@@ -201,7 +202,6 @@ class Executor:
         if cause == "stalled" and found == "frozen":  # not the agent's fault: its process or node was stopped
             cause, error = "fault", EnlistError("worker_died", f"the worker of role {role} was frozen and was ended")
         self._close(state, role, cause, error)
-        self._after(state, role, None)
 
     def _close(self, state: RunState, role: str, cause: Cause, error: EnlistError) -> None:
         """Write that a filling failed and close it for its worker, unless that was first."""
@@ -217,20 +217,22 @@ class Executor:
         self._refresh(state)
 
     def _after(self, state: RunState, role: str, lost: EnlistError | None) -> None:
-        """Act on the end of a role's filling."""
-        told = state.fillings[role][-1].closed if state.fillings[role] else bool(state.failures_of(role))
-        if not told:  # the worker could not tell the journal
+        """See to it that the end of a role's task stands in the journal, and that nothing of a lost one lives on."""
+        filling = state.fillings[role][-1]
+        if not filling.closed:  # the worker could not tell
             self._close(state, role, "fault", lost or EnlistError(
                 "worker_died", f"the worker of role {role} ended without a word"))
-        if role in state.finished or self._late() or not state.failures_of(role):
-            return  # what fails for want of time is open when the run goes on
-        last = state.failures_of(role)[-1]
-        if last.error.code == "worker_died":
-            if state.fillings[role]:
-                self.crew.end(role, state.fillings[role][-1].processes)  # a tool of it may still run, or be frozen
+        if role in state.pending and state.failures_of(role)[-1].error.code == "worker_died":
+            self.crew.end(role, filling.processes)  # a tool of it may still run, or be frozen
             self.crew.look_for_silent_nodes()
-        if not reenlist.tried_again(state, last):  # else it is ready again; after a stop `_obey` ends the loop first
-            self._replace(state, last)
+
+    def _decide(self, state: RunState) -> None:
+        """Decide what follows on failures: the same agent again, another one, or none. A run that goes on decides what
+        its last driver could not."""
+        for role in sorted(state.pending):
+            last = state.failures_of(role)[-1]
+            if not self._late() and not reenlist.tried_again(state, last):
+                self._replace(state, last)
 
     def _replace(self, state: RunState, last: Failure) -> None:
         try:

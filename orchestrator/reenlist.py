@@ -35,8 +35,8 @@ class Left:
 
 def tried_again(state: RunState, last: Failure) -> bool:
     """Whether the same agent gets the role again."""
-    passing = [f for f in state.failures_of(last.role, last.agent) if f.error.kind in ("transient", "control")]
-    return last.error.kind in ("transient", "control") and len(passing) < TRANSIENT_TRIES
+    passing = [f for f in state.failures_of(last.role, last.agent) if f.error.kind == "transient"]
+    return last.error.kind == "control" or (last.error.kind == "transient" and len(passing) < TRANSIENT_TRIES)
 
 
 def replacement(state: RunState, plan: Plan, pool: Pool, models: tuple[str, ...], last: Failure, left: Left) -> Member:

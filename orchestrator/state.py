@@ -20,9 +20,9 @@ Status = Literal["accepted", "running", "done", "failed", "partial", "budget", "
 ENDED = ("done", "failed", "partial", "budget")
 EXIT_CODES: dict[str, int] = {"done": 0, "failed": 1, "partial": 1, "budget": 3, "interrupted": 130}
 
-Cause = Literal["fault", "stalled", "overspent", "refuted"]
-"""Why an agent is replaced: it failed, showed no sign of life, spent more than its role's share, or its claims were
-refuted."""
+Cause = Literal["fault", "late", "stalled", "overspent", "refuted"]
+"""What ended an agent's work: a fault, the end of the run's time, no sign of life, more spent than the role's share; or
+its claims were refuted."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class RunState:
         handed: what the last finished filling of each role handed on.
         reworked: roles whose claims were refuted and that another agent fills anew, with the member before.
         kept: fillings whose claims were refuted and that nobody redoes, with the reason.
-        failures: all failed fillings of roles, in order. given_up: roles that nobody else will try.
+        failures: all failed fillings of roles, in order. pending: roles of which the last filling failed, and what
+            follows is not decided yet. given_up: roles that nobody else will try.
         waiting: those given up for want of budget, or of what they work on: open again when the run goes on.
         findings: ids of the findings of each finished tool call.
         pins: seed, snapshot and versions that the run was made with.
@@ -103,6 +104,7 @@ class RunState:
     reworked: dict[str, Member] = field(default_factory=dict)
     kept: dict[tuple[str, int], str] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    pending: set[str] = field(default_factory=set)
     given_up: dict[str, EnlistError] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     findings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -160,6 +162,8 @@ class RunState:
 
     def _fold(self, event: Event) -> None:
         data, role = event.data, event.role or ""
+        if event.kind in ("role.started", "role.finished", "role.failed", "role.reenlisted"):
+            self.pending.discard(role)
         match event.kind:
             case "run.accepted":
                 self.request, self.pins = Request.model_validate(data["request"]), data["pins"]
@@ -204,8 +208,10 @@ class RunState:
         error = EnlistError.from_dict(data["error"])
         if not data.get("final"):
             self._close(role, event)
-            self.failures.append(Failure(role, data["agent"], error, data.get("cause") or (
-                "overspent" if error.code == "budget_exhausted" else "fault")))
+            cause = data.get("cause") or ("overspent" if error.code == "budget_exhausted" else "fault")
+            self.failures.append(Failure(role, data["agent"], error, cause))
+            if cause != "late":  # what fails for want of the run's time is open when the run goes on
+                self.pending.add(role)
         elif role in self.reworked:  # what was there before stands, refuted as it is
             self.members[role] = self.reworked.pop(role)
             self.kept[role, self.handed[role].filling] = error.message

@@ -75,7 +75,7 @@ def fail(executor: Executor, code: str, role: str = ANALYST) -> RunState:
     executor.memory.commit("r1", executor.attempt, [NewEvent(kind="role.failed", role=role, data={
         "agent": state.members[role].agent, "error": error.to_dict()})])
     executor._refresh(state)
-    executor._after(state, role, None)
+    executor._decide(state)
     return RunState.read(executor.memory, "r1")
 
 
@@ -110,6 +110,7 @@ def test_a_fault_of_the_users_input_ends_the_role_at_once(executor: Executor) ->
 
 
 def test_a_worker_that_ends_without_a_word_counts_as_lost(executor: Executor) -> None:
+    executor.memory.commit("r1", executor.attempt, [NewEvent(kind="role.started", role=ANALYST, data={"agent": "a"})])
     state = RunState.read(executor.memory, "r1")
     executor._after(state, ANALYST, None)
     assert [f.error.code for f in state.failures] == ["worker_died"]

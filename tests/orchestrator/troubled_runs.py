@@ -54,7 +54,8 @@ def one(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
     document = ended.document()
     told = {"document": document, "events": [e.model_dump(mode="json") for e in memory.events(ended.run)],
             "usd": memory.budget(ended.run, "usd").model_dump(),
-            "markdown": Path(document["report"]["md"]).read_text(), "html": Path(document["report"]["html"]).read_text(),
+            "markdown": Path(document["report"]["md"]).read_text(),
+            "html": Path(document["report"]["html"]).read_text(),
             "findings": [r.data for r in memory.records("finding", ended.run)]}
     told["report"] = json.loads(Path(document["report"]["json"]).read_text())
     memory.close()

@@ -2,7 +2,7 @@
 
 What `sample-shaky` does is written in the text that it counts, on a line of its own: `stall` (says nothing any more),
 `freeze` (its process stops), `crash` (its process ends), `overspend` (spends two dollars where one is there), `lie`
-(claims one letter too many), `lie again` (and `sample-steady` two).
+(claims one letter too many), `lie again` (and `sample-steady` two), `wait` (`sample-steady` takes twelve seconds).
 """
 
 import os
@@ -104,6 +104,8 @@ def shaky(work: Work, state: State) -> Draft:
 def steady(work: Work, state: State) -> Draft:
     """Count."""
     (one,) = work.inputs
+    if "wait" in _commands(work):
+        time.sleep(12)
     work.call("sample-without-others", "count", {"text": one.ref.model_dump(),
                                                  "lies": 2 * int("lie again" in _commands(work))})
     return Draft()

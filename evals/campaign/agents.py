@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -42,9 +44,21 @@ def solve(given: Solving, environment: Environment) -> Submission:
             paths[-1].write_bytes(data)
         ask = _ask_agent if given.solver.agent is not None else _ask_team
         began = time.monotonic()
-        findings, cost = ask(given, text, paths, Path(folder))
+        with _without_salt():
+            findings, cost = ask(given, text, paths, Path(folder))
     answer = environment.read_findings(given.task, findings)
     return Submission(task=given.task.id, answer=answer, cost={"seconds": time.monotonic() - began, **cost})
+
+
+@contextmanager
+def _without_salt() -> Iterator[None]:
+    """Take the salt of the test split out of this process's environment, which agents and their runs can read."""
+    salt = os.environ.pop("ENLIST_EVAL_SALT", None)
+    try:
+        yield
+    finally:
+        if salt is not None:
+            os.environ["ENLIST_EVAL_SALT"] = salt
 
 
 def _ask_agent(given: Solving, text: str, paths: list[Path], folder: Path) -> Asked:

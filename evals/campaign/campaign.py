@@ -8,14 +8,14 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
 from enlist.evals.campaign.content import Content, Spent, make_content, spent
 from enlist.evals.campaign.driver import Driver, Watch, missing, open_attempt
 from enlist.evals.campaign.file import CampaignFile, read_file, upload
-from enlist.evals.campaign.journal import State
+from enlist.evals.campaign.journal import State, Status
 from enlist.evals.campaign.output import Written, leaderboard_json, write
 from enlist.evals.campaign.plan import Plan, make_plan
 from enlist.orchestrator.cluster import Connection, check_address
@@ -31,7 +31,6 @@ from enlist.tools.runtime.memory.leases import is_over
 from enlist.tools.runtime.memory.owner import owner_alive
 from enlist.tools.runtime.memory.protocol import Memory, NewRecord
 
-Status = Literal["accepted", "running", "done", "partial", "budget", "interrupted"]
 EXIT_CODES: dict[str, int] = {"done": 0, "partial": 1, "budget": 3, "interrupted": 130}
 
 
@@ -132,10 +131,7 @@ def show_campaign(memory: Memory, id: str) -> CampaignEnded:
         ref = ArtifactRef.model_validate(reports[-1].data["leaderboard"])
         return from_document(json.loads(memory.open_artifact(ref).read_text(encoding="utf-8")))
     state = State.read(memory, id)
-    status: Any = state.status
-    lease = memory.lease(id)
-    if status in ("accepted", "running") and (lease is None or is_over(lease, time.time(), owner_alive)):
-        status = "interrupted"
+    status = status_now(memory, id, state)
     return CampaignEnded(id, status, make_content(plan, state), about(memory, plan, state, status), None, None, plan)
 
 
@@ -150,12 +146,20 @@ def from_document(document: Any) -> CampaignEnded:
                           fix="see `enlist campaign list`") from error
 
 
+def status_now(memory: Memory, id: str, state: State) -> Status:
+    """The status of a campaign; one that says it runs and that nobody drives was killed and could not say so."""
+    lease = memory.lease(id)
+    if state.status in ("accepted", "running") and (lease is None or is_over(lease, time.time(), owner_alive)):
+        return "interrupted"
+    return state.status
+
+
 def stored_plan(memory: Memory, id: str) -> Plan:
     """The plan of a campaign of the store, made again."""
     record = memory.record("plan", id, "campaign")
     if record is None:
         raise EnlistError("not_found", "no campaign of this id is in this store", given=repr(id),
-                          allowed=", ".join(campaigns(memory)) or "the store holds no campaigns",
+                          allowed=", ".join(campaigns(memory)[-5:]) or "the store holds no campaigns",
                           fix="see `enlist campaign list`")
     data = record.data
     plan = make_plan(CampaignFile.model_validate(data["file"]),

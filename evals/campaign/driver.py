@@ -62,13 +62,13 @@ class Driver:
         most = min(self.plan.file.parallel or processors, processors)
         running: dict[Any, tuple[Sample, float]] = {}
         task = ray.remote(run_sample)
-        budget_due = 0.0
+        before, began, budget_due = cost_of(self.memory, self.plan.id)["seconds"], time.monotonic(), 0.0
         try:
             while True:
                 if self.interrupted():
                     raise EnlistError("cancelled", "the campaign was stopped", fix="run the same command to go on")
                 if time.monotonic() >= budget_due:
-                    self._check_budget()
+                    self._check_budget(before + time.monotonic() - began)
                     budget_due = time.monotonic() + BUDGET_LOOK
                 while waiting and len(running) < most:
                     sample = waiting.pop()
@@ -115,15 +115,16 @@ class Driver:
             disposition=file.disposition, solving=Solving(
                 target=registry.entries(GROUP)[rows.entry.name].value, options=rows.entry.options, solver=solver,
                 files={name: self.plan.files[name] for name in solver.files}, limits=file.limits, task=sample.task),
-            answer=self.state.answers.get(sample.key))
+            answer=self.state.answers.get(sample.key),
+            salt=os.environ.get("ENLIST_EVAL_SALT") if sample.task.split == "test" else None)
 
-    def _check_budget(self) -> None:
-        budget, cost = self.plan.file.budget, cost_of(self.memory, self.plan.id)
-        if budget.seconds is not None and cost["seconds"] >= budget.seconds:
-            raise EnlistError("budget_exhausted", "the campaign's time is spent", given=f"{cost['seconds']:.0f} s",
+    def _check_budget(self, seconds: float) -> None:
+        budget, usd = self.plan.file.budget, self.memory.budget(self.plan.id, "usd").spent
+        if budget.seconds is not None and seconds >= budget.seconds:
+            raise EnlistError("budget_exhausted", "the campaign's time is spent", given=f"{seconds:.0f} s",
                               allowed=f"{budget.seconds:g} s", fix="raise budget.seconds in the file and run it again")
-        if (budget.usd is not None and cost["usd"] >= budget.usd > 0) or (budget.usd == 0 and cost["usd"] > 0):
-            raise EnlistError("budget_exhausted", "the campaign's money is spent", given=f"{cost['usd']:g} USD",
+        if budget.usd is not None and usd > 0 and usd >= budget.usd:
+            raise EnlistError("budget_exhausted", "the campaign's money is spent", given=f"{usd:g} USD",
                               allowed=f"{budget.usd:g} USD", fix="raise budget.usd in the file and run it again")
 
     def _commit(self, event: NewEvent) -> None:
@@ -169,7 +170,7 @@ def open_attempt(memory: Memory, plan: Plan, attempt: int) -> None:
             "request": {"text": f"campaign {plan.file.name}"},
             "pins": {"seed": 0, "snapshot": "a campaign: `enlist campaign run FILE` goes on with it",
                      "versions": dict(plan.versions)}}),
-        NewEvent(kind="attempt.opened", key=f"attempt:{attempt}", data={"processes": os.cpu_count()})])
+        NewEvent(kind="attempt.opened", key=f"attempt:{attempt}", data={})])
     if memory.record("plan", plan.id, "campaign") is None:
         memory.commit(plan.id, attempt, [], [NewRecord(kind="plan", id="campaign", data=about,
                                                        text=f"campaign {plan.file.name}")])

@@ -9,7 +9,7 @@ with its driver; lost tries have a cap of their own, so that a sample that takes
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +20,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.events import Event, NewEvent
 from enlist.tools.runtime.memory.protocol import Memory, Settlement
 
+Status = Literal["accepted", "running", "done", "partial", "budget", "interrupted"]
 MOST_LOST = 5  # tries lost with their driver before the sample is given up
 
 
@@ -55,7 +56,7 @@ class State:
     open: dict[str, set[int]] = field(default_factory=dict)
     costs: dict[str, Counter[str]] = field(default_factory=dict)
     answers: dict[str, ArtifactRef] = field(default_factory=dict)
-    status: str = "accepted"
+    status: Status = "accepted"
     seq: int = 0
 
     @classmethod

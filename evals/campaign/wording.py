@@ -65,7 +65,7 @@ def absences(board: Board) -> list[str]:
 def reading(content: Content, board: Board) -> str:
     """What the board says, in one sentence."""
     if not board.rows or board.rows[0].score is None:
-        return "Nothing is settled yet."
+        return "Nothing is settled here."
     best = board.rows[0].score
     top = [r.solver for r in board.rows if r.score is not None and r.score.mean == best.mean]
     said = f"{_listed(top)} score{'' if len(top) > 1 else 's'} best with {estimated(best)}."

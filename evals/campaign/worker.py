@@ -6,6 +6,8 @@ solver; a solver that hangs or crashes is.
 """
 
 import json
+import os
+import time
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -26,7 +28,8 @@ SOLVERS_FAULTS = {"timeout", "resource_limit", "tool_failed", "invalid_output", 
 
 class SampleJob(BaseModel):
     """All that a worker is told, as one JSON document. `number` is the try's, `faults` how many failed before;
-    `answer` is what an earlier try was answered and could not be scored."""
+    `answer` is what an earlier try was answered and could not be scored; `salt` is that of the driver, for nodes that
+    do not have it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,11 +44,14 @@ class SampleJob(BaseModel):
     disposition: Disposition
     solving: Solving
     answer: ArtifactRef | None = None
+    salt: str | None = None
 
 
 def run_sample(document: str) -> None:
     """Run one try of a sample. How it ended stands in the journal."""
     job = SampleJob.model_validate_json(document)
+    if job.salt is not None:
+        os.environ["ENLIST_EVAL_SALT"] = job.salt
     memory = open_memory(job.memory)
     try:
         cost: dict[str, float] = {}
@@ -67,14 +73,20 @@ def _try(job: SampleJob, memory: Memory, cost: dict[str, float]) -> tuple[Score,
     failure cost."""
     given = job.solving
     environment = configured(load(given.target), given.options)
+    if (environment.name, environment.version) != (given.task.environment, given.task.version):
+        raise EnlistError("version_mismatch", "this node has another version of the environment",
+                          given=f"{environment.name} {environment.version}",
+                          allowed=f"{given.task.environment} {given.task.version}",
+                          fix="install the same packages on every node")
     if job.answer is not None:
         return environment.score(given.task, _kept(memory, given.task.id, job.answer)), False, None
+    began = time.monotonic()
     try:
         submission = solve(given, environment, memory)
     except EnlistError as fault:
         if fault.code not in SOLVERS_FAULTS:
             raise
-        cost["seconds"] = given.limits.seconds if fault.code == "timeout" else 0.0
+        cost["seconds"] = time.monotonic() - began
         return Score(task=given.task.id, value=0.0, verdict="timeout" if fault.code == "timeout" else "invalid",
                      reason=f"the solver ended with {fault.code}"), True, fault
     _keep(memory, job, submission)

@@ -81,7 +81,7 @@ def diff(before: Campaign, after: Campaign, as_json: Json = False) -> Answer:
 @app.command("list", epilog="\b\nExample:\n  enlist campaign list")
 def list_campaigns(as_json: Json = False) -> Answer:
     """List the campaigns of the store, newest first."""
-    from enlist.evals.campaign.campaign import campaigns
+    from enlist.evals.campaign.campaign import campaigns, status_now
     from enlist.evals.campaign.journal import State
     from enlist.evals.cli.settings import settings, store
 
@@ -90,7 +90,7 @@ def list_campaigns(as_json: Json = False) -> Answer:
         for id in reversed(campaigns(memory)):
             record, state = memory.record("plan", id, "campaign"), State.read(memory, id)
             data: dict[str, Any] = record.data if record is not None else {}
-            rows.append({"campaign": id, "name": data["file"]["name"], "status": state.status,
+            rows.append({"campaign": id, "name": data["file"]["name"], "status": status_now(memory, id, state),
                          "settled": len(state.outcomes), "samples": data["samples"]})
 
     def render(terminal: "Terminal") -> None:
@@ -156,7 +156,7 @@ def _show(ended: "CampaignEnded", terminal: "Terminal") -> None:
             keep=(1, 2))
         for row in board.rows:
             if row.difference:
-                terminal.line(f"  {row.solver} - {content.against}: {wording.differing(row.difference)}")
+                terminal.paragraph(f"{row.solver} - {content.against}: {wording.differing(row.difference)}")
         for line in wording.absences(board):
             terminal.paragraph(line)
         terminal.line()

@@ -51,7 +51,7 @@ def test_a_tie_is_called_one_and_an_empty_board_empty(made):
     assert reading(tied, tied.boards[0]).startswith("a and b score best")
     nothing = tabulate(made({"a": [1.0]}).model_copy(update={"samples": ()}))
     assert nothing.boards[0].rows[0].score is None
-    assert reading(nothing, nothing.boards[0]) == "Nothing is settled yet."
+    assert reading(nothing, nothing.boards[0]) == "Nothing is settled here."
 
 
 def test_an_error_is_no_outcome_to_count():

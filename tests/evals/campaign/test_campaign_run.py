@@ -69,27 +69,25 @@ def until_settled(folder: Path, count: int) -> State:
 
 
 def test_a_campaign_runs_once_and_is_shown_compared_and_exported(program: Any, tmp_path: Path) -> None:
-    file = write(tmp_path, "classical, trivial, {command: [python, counts.py], files: [counts.py]}")
+    file = write(tmp_path, "classical, {command: [python, counts.py], files: [counts.py]}")
     code, document = program("run", file)
     assert code == 0 and document["status"] == "done"
     rows = board(document)
     assert {name: row["score"]["mean"] for name, row in rows.items() if name != "random"} == {
-        "classical": 1.0, "counts.py": 1.0, "trivial": 0.0}
+        "classical": 1.0, "counts.py": 1.0}
     assert rows["classical"]["kinds"] == ["oracle"] and rows["random"]["kinds"] == ["random"]
-    assert document["run"]["tries"] == 2 * 4 and all(Path(p).is_file() for p in document["leaderboard"].values())
+    assert document["run"]["tries"] == 2 * 3 and all(Path(p).is_file() for p in document["leaderboard"].values())
 
     again, second = program("run", file)
-    assert again == 0 and second["run"]["tries"] == 8 and second["content"] == document["content"]
+    assert again == 0 and second["run"]["tries"] == 6 and second["content"] == document["content"]
     id = document["campaign"]
     assert program("show", id)[1]["content"] == document["content"]
-    assert program("list")[1]["campaigns"][0] == {"campaign": id, "name": "words", "status": "done", "settled": 8,
-                                                  "samples": 8}
+    assert program("list")[1]["campaigns"][0] == {"campaign": id, "name": "words", "status": "done", "settled": 6,
+                                                  "samples": 6}
     assert program("diff", id, document["leaderboard"]["json"])[1]["regressions"] == []
     code, exported = program("export", id)
-    assert code == 0 and len(exported["logs"]) == 4
+    assert code == 0 and len(exported["logs"]) == 3
     assert json.loads(Path(exported["logs"][0]).read_text())["version"] == 2
-    (tmp_path / "counts.py").write_text("# edited\n" + COUNTS)
-    assert program("show", id)[1]["campaign"] == id  # the store's copy of the file is what it was made with
 
 
 @pytest.mark.slow  # several starts of Ray

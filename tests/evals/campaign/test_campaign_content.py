@@ -30,8 +30,14 @@ def test_differences_are_paired_over_the_tasks_that_both_have_and_adjusted_toget
 
 def test_what_was_left_out_counts_nowhere(made):
     table = made({"a": [1.0, 1.0, 0.0], "b": [0.5, 0.5, 0.5]})
-    left = [s.model_copy(update={"counted": False}) if (s.solver, s.task) == ("a", "t2") else s for s in table.samples]
-    found = rows(table.model_copy(update={"samples": tuple(left)}))
+
+    def without(solver):
+        left = [s.model_copy(update={"counted": False}) if (s.solver, s.task) == (solver, "t2") else s
+                for s in table.samples]
+        return rows(table.model_copy(update={"samples": tuple(left)}))
+
+    assert without("b")["b"].difference.estimate.mean == -0.5
+    found = without("a")
     assert (found["a"].score.mean, found["a"].samples, found["a"].skipped) == (1.0, 2, 1)
     assert found["b"].difference.estimate.mean == -0.5 and found["b"].difference.estimate.tasks == 2
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from enlist.agents.calls import Call, Outcome, call_tool, declared
-from enlist.agents.signs import filling_id
+from enlist.agents.signs import Pulse, filling_id
 from enlist.agents.spending import Account
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.findings import Check, Finding, Scalar
@@ -118,6 +118,16 @@ class Work:
         """Where the role's tokens and dollars are reserved before a call and settled after it."""
         mine = self.assignment
         return Account(self.memory, mine.run, mine.attempt, mine.role, mine.filling, mine.shares)
+
+    def alive(self, what: str) -> None:
+        """Give a sign of life, one in five seconds at most; `what` is what goes on. An agent that works for long
+        without a tool, as with a model that thinks, is else taken for stalled."""
+        self._pulse.beat(what)
+
+    @cached_property
+    def _pulse(self) -> Pulse:
+        mine = self.assignment
+        return Pulse(self.memory, mine.run, mine.attempt, mine.role)
 
     def out_of_time(self) -> bool:
         """Whether the deadline has passed: of the run, or of the role's share of its time."""

@@ -40,7 +40,7 @@ def _board(content: Content, board: Board, spent: dict[str, Spent]) -> Iterator[
                   "USD per success"), [
         (wording.named(row), wording.estimated(row.score), wording.differing(row.difference), wording.verdicts(row),
          wording.amount(mine.seconds), wording.per_success(mine.seconds_per_success),
-         wording.per_success(mine.usd_per_success))
+         wording.dollars(mine))
         for row in board.rows if (mine := spent.get(row.solver)) is not None])
     yield plots.score_against_cost(board, spent)
     for line in wording.absences(board):

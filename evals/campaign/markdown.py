@@ -38,7 +38,7 @@ def _lines(content: Content, run: dict[str, Any], costs: tuple[Spent, ...]) -> I
         yield from _table(("solver", "seconds", "seconds per success", "USD per success"), [
             (row.solver, wording.amount(mine[row.solver].seconds),
              wording.per_success(mine[row.solver].seconds_per_success),
-             wording.per_success(mine[row.solver].usd_per_success)) for row in board.rows if row.solver in mine])
+             wording.dollars(mine[row.solver])) for row in board.rows if row.solver in mine])
         for line in wording.absences(board):
             yield ""
             yield from _wrap(line)

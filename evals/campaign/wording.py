@@ -50,6 +50,11 @@ def per_success(cost: PerSuccess) -> str:
     return f"{amount(cost.value)} [{amount(cost.low)}, {amount(cost.high)}]"
 
 
+def dollars(spent: Spent) -> str:
+    """Dollars per success; where nothing was reported nothing is known."""
+    return per_success(spent.usd_per_success) if spent.usd > 0 else "none reported"
+
+
 def heading(board: Board) -> str:
     """What a board is of."""
     seeds = f"seed {board.seeds[0]}" if len(board.seeds) == 1 else f"{len(board.seeds)} seeds"

@@ -180,8 +180,9 @@ def _show_diff(found: "Comparison", terminal: "Terminal") -> None:
         terminal.line(f"Changed: {line}" if found.changed else "Made with the same versions.")
     for pair in found.solvers:
         flag = "  REGRESSION" if pair.regression else ""
-        terminal.line(f"{pair.environment} {pair.solver}: {wording.differing(pair.difference)}, "
-                      f"{pair.better} tasks better, {pair.worse} worse{flag}", "bold" if pair.regression else "")
+        terminal.paragraph(f"{pair.environment} {pair.solver}: {wording.differing(pair.difference)}, "
+                           f"{pair.better} tasks better, {pair.worse} worse{flag}",
+                           style="bold" if pair.regression else "")
         for task in pair.tasks[:MOST_CHANGES]:
             terminal.line(f"  seed {task.seed} {task.task}: {task.before:.3f} -> {task.after:.3f} "
                           f"({task.verdict_before} -> {task.verdict_after})")

@@ -68,6 +68,22 @@ def test_what_is_left_is_done_by_the_next_driver_and_costs_add_up(memory, monkey
     assert sum(row["seconds"] for row in second.about["spent"]) == 6.0
 
 
+@pytest.mark.parametrize(("budget", "seconds", "spent"), [("{usd: 1.5}", 0.0, True), ("{usd: 2.5}", 0.0, False),
+                                                          ("{usd: 0}", 0.0, True), ("{seconds: 9}", 9.0, True),
+                                                          ("{seconds: 9}", 8.0, False), ("{}", 1e9, False)])
+def test_a_budget_is_spent_by_what_the_books_say_over_all_drivers(memory, budget, seconds, spent):
+    plan = make_plan(parse(TEXT + f"budget: {budget}\n"))
+    for number in range(2):
+        memory.commit(plan.id, 0, [], settle=journal.settlements("s", number, {"usd": 1.0}))
+    driver = Driver(memory, "", plan, 0, lambda: False, lambda events: None)
+    if spent:
+        with pytest.raises(EnlistError) as fault:
+            driver._check_budget(seconds)
+        assert fault.value.code == "budget_exhausted" and fault.value.exit_code == 3
+    else:
+        driver._check_budget(seconds)
+
+
 def test_a_stop_is_an_interruption_and_a_given_up_sample_makes_it_partial(memory, monkeypatch):
     plan = make_plan(parse(TEXT))
     assert finish(memory, plan, monkeypatch, settle=1, end=EnlistError("cancelled", "stopped")).status == "interrupted"

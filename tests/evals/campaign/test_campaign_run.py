@@ -223,6 +223,21 @@ def test_a_request_with_a_campaign_attached_is_answered_with_confirmed_claims(
     assert means["classical"] == means["counts.py"] == 1.0 and means["first-line"] < 1.0
 
 
+@pytest.mark.slow  # a whole run
+def test_a_benchmark_is_asked_for_in_plain_language(sample_plugin: dict[str, str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["enlist", "run", "benchmark the solvers splitter and first line reader of sample-words over two seeds",
+         "--json"], capture_output=True, text=True, cwd=tmp_path, timeout=300,
+        env={**sample_plugin, "ENLIST_HOME": str(tmp_path / "home")})
+    document = json.loads(done.stdout)
+    assert document["status"] == "done", done.stderr
+    assert {c["status"] for c in document["findings"]} == {"confirmed"}
+    samples = {c["finding"]["conditions"]["solver"]: c["finding"]["conditions"]["samples"]
+               for c in document["findings"] if c["finding"]["predicate"] == "successes"}
+    assert samples == {"classical": 12, "first-line": 12, "random": 12}  # two seeds of six texts
+    assert document["next"].startswith("enlist campaign show c")
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -25,7 +25,7 @@ from enlist.orchestrator.run import cost_of, silent, worker_locator
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.config import Config
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.runtime.events import NewEvent
+from enlist.tools.runtime.events import EventKind, NewEvent
 from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.leases import is_over
 from enlist.tools.runtime.memory.owner import owner_alive
@@ -69,7 +69,9 @@ def run_campaign(config: Config, path: Path, *, limit: int | None = None, sample
         plan = make_plan(file, upload(file, path.parent, memory), limit=limit, sample=sample)
         state = State.read(memory, plan.id)
         if state.status in ("done", "partial") and not missing(plan, state):
-            return _written(memory, Path(config["out"]), plan, state.status, None)
+            content, run = make_content(plan, state), about(memory, plan, state, state.status)
+            return CampaignEnded(plan.id, state.status, content, run, write(Path(config["out"]), content, run), None,
+                                 plan)
         interrupt = interrupt or Interrupt()
         with Lease(memory, plan.id) as lease, interrupt, ExitStack() as ending:
             connection = Connection(config.home, config["address"], config["ray_auth_mode"])
@@ -105,14 +107,15 @@ def drive(memory: Memory, locator: str, plan: Plan, lease: Lease, interrupted: A
     state = State.read(memory, plan.id)
     if status == "done" and any(s.key not in state.outcomes for s in plan.samples):
         status = "partial"
-    document = leaderboard_json(make_content(plan, state), about(memory, plan, state, status))
-    ref = memory.put_bytes(document.encode(), media_type="application/json", name="leaderboard.json")
+    content, run = make_content(plan, state), about(memory, plan, state, status)
+    ref = memory.put_bytes(leaderboard_json(content, run).encode(), media_type="application/json",
+                           name="leaderboard.json")
     memory.commit(plan.id, lease.attempt, [], [NewRecord(kind="report", id=f"leaderboard:{lease.attempt}", data={
         "leaderboard": ref.model_dump(mode="json")})])
-    kind: Any = "run.interrupted" if status == "interrupted" else "run.finished"
+    kind: EventKind = "run.interrupted" if status == "interrupted" else "run.finished"
     memory.commit(plan.id, lease.attempt, [NewEvent(kind=kind, data={
         "status": status, "reason": error.message if error else ""})])
-    return _written(memory, out, plan, status, error)
+    return CampaignEnded(plan.id, status, content, run, write(out, content, run) if out else None, error, plan)
 
 
 def show_campaign(memory: Memory, id: str) -> CampaignEnded:
@@ -191,10 +194,3 @@ def about(memory: Memory, plan: Plan, state: State, status: str) -> dict[str, An
 def spent_of(about: dict[str, Any]) -> tuple[Spent, ...]:
     """The costs in the `run` half of a leaderboard."""
     return tuple(Spent.model_validate(s) for s in about["spent"])
-
-
-def _written(memory: Memory, out: Path | None, plan: Plan, status: Any, error: EnlistError | None) -> CampaignEnded:
-    state = State.read(memory, plan.id)
-    content, run = make_content(plan, state), about(memory, plan, state, status)
-    written = write(out, content, run) if out is not None else None
-    return CampaignEnded(plan.id, status, content, run, written, error)

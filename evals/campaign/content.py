@@ -137,7 +137,8 @@ class PerSuccess(_Strict):
 
 
 class Spent(_Strict):
-    """What one solver spent in one environment over all tries, and per success."""
+    """What one solver spent in one environment over all tries, and per success; `usd_per_success` None where no dollars
+    were reported."""
 
     environment: str
     solver: str
@@ -146,7 +147,7 @@ class Spent(_Strict):
     tokens: float
     usd: float
     seconds_per_success: PerSuccess
-    usd_per_success: PerSuccess
+    usd_per_success: PerSuccess | None
 
 
 def settled_samples(plan: Plan, state: State) -> tuple[Settled, ...]:
@@ -212,20 +213,20 @@ def spent(plan: Plan, state: State) -> tuple[Spent, ...]:
             wins = [float((o := state.outcomes.get(s.key)) is not None and o.counted and o.verdict == "ok")
                     for s in mine]
             clusters = [s.group for s in mine]
-
-            def per_success(kind: str, costs: list[Counter[str]] = costs, wins: list[float] = wins,
-                            clusters: list[str] = clusters) -> PerSuccess:
-                if not wins:
-                    return PerSuccess(value=None, low=None, high=None)
-                r = statistics.ratio([float(c[kind]) for c in costs], wins, clusters, 0)
-                return PerSuccess(value=r.value, low=r.low, high=r.high)
-
             sums: Mapping[str, float] = sum(costs, Counter())
             found.append(Spent(
                 environment=rows.entry.shown, solver=solver, tries=sum(state.starts[s.key] for s in mine),
                 seconds=sums.get("seconds", 0.0), tokens=sums.get("tokens", 0.0), usd=sums.get("usd", 0.0),
-                seconds_per_success=per_success("seconds"), usd_per_success=per_success("usd")))
+                seconds_per_success=_per_success([c["seconds"] for c in costs], wins, clusters),
+                usd_per_success=_per_success([c["usd"] for c in costs], wins, clusters) if sums.get("usd") else None))
     return tuple(found)
+
+
+def _per_success(costs: Sequence[float], wins: Sequence[float], clusters: Sequence[str]) -> PerSuccess:
+    if not wins:
+        return PerSuccess(value=None, low=None, high=None)
+    found = statistics.ratio(costs, wins, clusters, 0)
+    return PerSuccess(value=found.value, low=found.low, high=found.high)
 
 
 def _row(frame: Frame, solver: str, samples: Sequence[Settled], against: str) -> Row:

@@ -52,7 +52,7 @@ def per_success(cost: PerSuccess) -> str:
 
 def dollars(spent: Spent) -> str:
     """Dollars per success; where nothing was reported nothing is known."""
-    return per_success(spent.usd_per_success) if spent.usd > 0 else "none reported"
+    return per_success(spent.usd_per_success) if spent.usd_per_success else "none reported"
 
 
 def heading(board: Board) -> str:

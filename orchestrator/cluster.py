@@ -13,8 +13,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from enlist.orchestrator import reaper
 from enlist.tools.runtime.artifacts import ArtifactRef
@@ -23,12 +24,14 @@ from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.keeping import FORMS, NAME_ONE
 from enlist.tools.runtime.memory.protocol import Memory
 
+Result = TypeVar("Result")
 PROTOCOL = 1  # of Assignment, Call and the journal; nodes with another number are refused
 TOKEN_FILE = "ray-token"
 KNOCK = 5.0  # seconds that a cluster's port gets to answer
 LOOK, LOST = 2.0, 20.0
 """Seconds between two knocks at the head during a run, and how long it may be silent before it counts as lost: well
 below the 60 s after which Ray ends every process of a cluster whose head is gone, the driver too."""
+GRACE = 15.0  # seconds that a driver without a head gets to end in good order
 ANSWER = 60.0  # seconds that a node gets to answer
 
 
@@ -88,6 +91,15 @@ def check_address(address: str) -> None:
                           fix="start a cluster (see deploy/), or leave --address away for a local Ray") from error
 
 
+_GAVE_UP = threading.Event()
+
+
+def gave_up() -> bool:
+    """Whether this process left Ray without a goodbye; it must end by `os._exit`, since Ray's own end hangs or crashes
+    without a head."""
+    return _GAVE_UP.is_set()
+
+
 class Connection:
     """A connection to Ray that is made in the background; `ready` waits for it and raises what went wrong."""
 
@@ -114,9 +126,37 @@ class Connection:
         if self._error is not None:
             raise self._error
 
+    def guard(self, work: Callable[[], Result]) -> Result:
+        """What `work` gives or raises, done in a thread of its own: without a head, a call of Ray may never return.
+
+        Raises:
+            EnlistError: `worker_died` where `work` has not ended `GRACE` seconds after the head was given up.
+        """
+        done: Future[Result] = Future()
+
+        def do() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # the caller's to judge
+                done.set_exception(error)
+
+        threading.Thread(target=do, name="executor", daemon=True).start()
+        given_up: float | None = None
+        while True:
+            wait([done], timeout=0.1)  # short, so that signals are handled
+            if done.done():
+                return done.result()
+            if self.lost() and given_up is None:
+                given_up = time.monotonic()
+            if given_up is not None and time.monotonic() - given_up > GRACE:
+                raise EnlistError("worker_died", "the head of the cluster is gone")
+
     def close(self) -> None:
-        """End the connection, and the local Ray with it."""
+        """End the connection, and the local Ray with it; without a head nobody waits for Ray to say goodbye."""
         self._close.set()
+        if self.lost():
+            _GAVE_UP.set()
+            return
         self._thread.join(30.0)
         if self._reaper is not None:
             self._reaper.communicate()  # it sees the pipe close and ends what is left
@@ -185,7 +225,8 @@ class Connection:
                                       f"cannot use Ray: {str(error)[:500]}", fix="see `enlist doctor`")
         self._done.set()
         self._watch()
-        ray.shutdown()
+        if not self.lost():
+            ray.shutdown()
 
     def _watch(self) -> None:
         """Knock at the head until the connection is to be closed."""
@@ -198,6 +239,8 @@ class Connection:
                 answered = time.monotonic()
             elif time.monotonic() - answered > LOST:
                 self._lost.set()
+                self._close.wait()
+                return
 
     def _connect(self) -> None:
         import ray

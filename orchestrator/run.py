@@ -224,9 +224,10 @@ def _execute(memory: Memory, config: Config, id: str, lease: Lease, connection: 
         connection.check_store(memory, locator)
     limit = config["budget_seconds"] or (state.request.budget.seconds if state.request else None)
     deadline = time.time() + limit if limit else None
-    return Executor(memory=memory, locator=locator, run=id, attempt=lease.attempt, pool=pool, models=(),
-                    deadline=deadline, watch=watch,
-                    interrupted=lambda: interrupt.asked() or lease.lost() or connection.lost()).drive()
+    executor = Executor(memory=memory, locator=locator, run=id, attempt=lease.attempt, pool=pool, models=(),
+                        deadline=deadline, watch=watch,
+                        interrupted=lambda: interrupt.asked() or lease.lost() or connection.lost())
+    return connection.guard(executor.drive)
 
 
 def worker_locator(memory: Memory, config: Config, connection: Connection) -> str:

@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = _run(given, terminal)
             terminal.flush()
+            _leave(code)
             return code
         except BrokenPipeError:
             terminal.abandon()
@@ -67,6 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             terminal.abandon()
             print(f"enlist: the answer cannot be written: {error.strerror}", file=sys.stderr)
             return 1
+
+
+def _leave(code: int) -> None:
+    """End at once where a run had to give up a call of Ray: what is left of Ray would crash the process at its end."""
+    cluster = sys.modules.get("enlist.orchestrator.cluster")  # where no run was made it was never imported
+    if cluster is not None and cluster.gave_up():
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def mode_of(arguments: Sequence[str]) -> Mode:

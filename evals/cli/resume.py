@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from enlist.evals.cli.answer import Answer, Json, JsonLines
-from enlist.evals.cli.run import Seconds
+from enlist.evals.cli.run import Address, Seconds
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -17,6 +17,7 @@ def resume(
     accept_changed: Annotated[bool, typer.Option("--accept-changed", help="Go on although versions have changed.")
                               ] = False,
     budget_seconds: Seconds = None,
+    address: Address = None,
     as_json: Json = False,
     as_lines: JsonLines = False,
 ) -> Answer:
@@ -26,7 +27,7 @@ def resume(
     from enlist.evals.cli.settings import readable, settings
     from enlist.orchestrator.run import resume as go_on
 
-    config = settings(budget_seconds=budget_seconds)
+    config = settings(budget_seconds=budget_seconds, address=address)
     with Follower(ctx.obj) as follower:
         ended = go_on(config, readable(run), accept_changed=accept_changed, watch=follower.watch,
                       interrupt=follower.interrupt)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from enlist.tools.runtime.memory import open_memory
 ROOT = Path(__file__).parents[2]
 WAIT_S = 180.0  # for something that must happen at some time; says nothing of speed
 REQUEST = "count the words in this text"
+_NUMBERS = count()
 ENLIST = str(Path(sys.executable).parent / "enlist")
 
 
@@ -108,8 +110,8 @@ class Cluster:
 
     def _node(self, role: str, *words: str) -> None:
         folder = self.folder / f"{role}{len(self.nodes)}"
-        (folder / "home").mkdir(parents=True)
-        (folder / "tmp").mkdir()
+        (folder / "home").mkdir(parents=True, exist_ok=True)
+        (folder / "tmp").mkdir(exist_ok=True)
         shutil.copy2(self.folder / "driver" / "home" / "ray-token", folder / "home" / "ray-token")
         environment = {**self.environment, "ENLIST_HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
         command = ["bash", str(ROOT / "deploy" / "start-node.sh"), role, *words, "--temp-dir", str(folder / "ray"),
@@ -219,9 +221,19 @@ def object_store() -> Iterator[dict[str, str]]:
     server.stop()
 
 
+@pytest.fixture
+def postgres(_postgres_server: dict[str, str]) -> dict[str, str]:
+    """A new database of a PostgreSQL server that listens on TCP: ENLIST_MEMORY, and the password that a node needs."""
+    import psycopg
+
+    name = f"store{next(_NUMBERS)}"
+    with psycopg.connect(f"{_postgres_server['ENLIST_MEMORY']}/postgres", autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}".encode())
+    return {**_postgres_server, "ENLIST_MEMORY": f"{_postgres_server['ENLIST_MEMORY']}/{name}"}
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[dict[str, str]]:
-    """A PostgreSQL server that listens on TCP; gives ENLIST_MEMORY and the password that a node needs."""
+def _postgres_server() -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="enl-pg-") as name:
         os.chmod(name, 0o755)
         port = free_port()
@@ -233,7 +245,7 @@ def postgres() -> Iterator[dict[str, str]]:
             password = (Path(name) / "pg" / "password").read_text()
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("PGPASSWORD", password)
-                yield {"ENLIST_MEMORY": f"postgresql://enlist@127.0.0.1:{port}/postgres", "PGPASSWORD": password}
+                yield {"ENLIST_MEMORY": f"postgresql://enlist@127.0.0.1:{port}", "PGPASSWORD": password}
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=60)

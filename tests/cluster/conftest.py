@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,11 @@ class Cluster:
     nodes: list[Node] = field(default_factory=list)
     port: int = 0
     ended: set[str] = field(default_factory=set)
+
+    @property
+    def isolates(self) -> bool:
+        """Whether a worker is kept from the folders of the others."""
+        return can_isolate()
 
     @property
     def address(self) -> str:
@@ -180,6 +186,7 @@ class Cluster:
             memory.close()
 
 
+@cache
 def can_isolate() -> bool:
     """Whether this user may hide folders from a process."""
     return subprocess.run(["unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/mnt"],

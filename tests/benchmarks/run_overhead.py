@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 RUNS = 15  # warm runs for the overhead per role
 COMMITS = 300  # of one event each, per writer
 LENGTHS = (100, 1_000, 10_000)  # events of a journal
-SLOTS, TEXTS, SLEEP_S = (1, 2, 4), 8, 1.0
+SLOTS, TEXTS, SLEEP_S = (1, 2, 4), 4, 2.0  # a fan-out needs as many agents as texts: the plug-in has four
 REQUESTS = {"letters": "count the letters in this text", "words": "count the words in this text"}
 
 
@@ -56,12 +56,12 @@ class Held:
     """A local Ray for many runs: each run is told that it is its own."""
 
     def __init__(self, folder: Path, cpus: int | None = None) -> None:
-        import ray
-
         from enlist.orchestrator import run
         from enlist.orchestrator.cluster import prepare_environment
 
-        prepare_environment(folder / "home", "token")
+        prepare_environment(folder / "home", "token")  # Ray reads it when it is imported
+        import ray
+
         ray.init(address="local", include_dashboard=False, log_to_driver=False, num_cpus=cpus or os.cpu_count(),
                  namespace="enlist", logging_level="ERROR")
         run.Connection = lambda *arguments: self  # type: ignore[assignment,misc]
@@ -71,6 +71,9 @@ class Held:
 
     def lost(self) -> bool:
         return False
+
+    def guard(self, what: Callable[[], Any]) -> Any:
+        return what()
 
     def close(self) -> None:
         pass
@@ -217,13 +220,13 @@ def resuming(folder: Path) -> dict[str, Any]:
 
 def fanned(folder: Path, slots: int) -> dict[str, Any]:
     """Wall seconds of a run over several texts whose tools sleep, with so many places for tools (half a CPU each)."""
-    import ray
-
     from enlist.orchestrator.run import run
 
     Held(folder, max(1, slots // 2))
+    import ray
+
     if slots == 1:
-        held = ray.remote(time.sleep).options(num_cpus=0.5).remote(3600)
+        held = ray.remote(lambda: time.sleep(3600)).options(num_cpus=0.5).remote()
         time.sleep(3)
     texts = []
     for number in range(TEXTS):

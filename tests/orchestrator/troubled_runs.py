@@ -7,6 +7,7 @@ what each run came to: its document, its journal and the content of its report.
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ class Borrowed:
 
     def lost(self) -> bool:
         return False
+
+    def guard(self, what: Callable[[], Any]) -> Any:
+        return what()
 
     def ready(self) -> None:
         pass

@@ -208,7 +208,7 @@ class RunState:
         error = EnlistError.from_dict(data["error"])
         if not data.get("final"):
             self._close(role, event)
-            cause = data.get("cause") or ("overspent" if error.code == "budget_exhausted" else "fault")
+            cause: Cause = data.get("cause") or ("overspent" if error.code == "budget_exhausted" else "fault")
             self.failures.append(Failure(role, data["agent"], error, cause))
             if cause != "late":  # what fails for want of the run's time is open when the run goes on
                 self.pending.add(role)

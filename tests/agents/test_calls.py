@@ -1,6 +1,7 @@
-"""What a tool call needs of the cluster before it is handed to Ray."""
+"""What a tool call needs of the cluster before it is handed to Ray, and what a rework asks again."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,9 @@ import ray
 
 from enlist.agents import calls
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.findings import Finding, RequestEvidence
+from enlist.tools.runtime.memory import open_memory
+from enlist.tools.runtime.memory.protocol import NewRecord
 from enlist.tools.runtime.tool import Resources, Tool
 
 
@@ -38,3 +42,27 @@ def test_one_node_that_has_it_all_is_enough_and_one_that_comes_late_is_waited_fo
     monkeypatch.setattr(ray, "nodes", lambda: next(looks))
     calls.require(tool)
     assert next(looks, None) is None
+
+
+CALL = calls.Call(memory="", run="r", attempt=1, role="a", agent="x", capability="c", step="s", tool="solar-check",
+                  limit=60.0, input=calls.declared("solar-check").example)
+
+
+def test_a_rework_asks_again_only_what_may_be_answered_otherwise(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = CALL.model_copy(update={"rework": 1, "agent": "y", "filling": 2})
+    assert again.key() == CALL.key()
+    monkeypatch.setattr(calls, "declared", lambda name: replace(tool, deterministic=False))
+    assert again.key() != CALL.key() and CALL.model_copy(update={"agent": "y"}).key() == CALL.key()
+
+
+def test_a_claim_made_anew_supersedes_the_refuted_one_about_the_same_thing(tmp_path: Path) -> None:
+    def claim(value: float, subject: str = "it") -> Finding:
+        return Finding.make(template="{subject} is {value} {{}}", capability="c", subject=subject, predicate="p",
+                            value=value, tier="computed", evidence=(RequestEvidence(quote="q"),))
+
+    memory, old = open_memory(f"sqlite://{tmp_path / 'store.db'}"), claim(1.0)
+    memory.commit("r", 0, [], [NewRecord(kind="finding", id=old.id, data=old.model_dump(mode="json"))])
+    call = CALL.model_copy(update={"corrects": (old.id, "of no finding")})
+    new, other, same = calls._correcting(memory, call, [claim(2.0), claim(2.0, "that"), claim(1.0)])
+    assert new.supersedes == old.id and new.text == claim(2.0).text and new.id not in (old.id, claim(2.0).id)
+    assert other == claim(2.0, "that") and same == old

@@ -1,12 +1,14 @@
 """Snapshots: a pinned state of the pool's track records, so that equal requests get equal teams.
 
 Runs use the newest snapshot that somebody took, or the shipped state with no track records; what runs add afterwards is
-not seen until the next snapshot. Only reliability is learned from runs: quality comes from environments.
+not seen until the next snapshot. Runs teach reliability only: quality comes from scores of environments, which
+campaigns leave as records of kind "quality" (`quality_record`).
 """
 
 from collections import Counter
+from typing import Any
 
-from enlist.agents.cards import Track
+from enlist.agents.cards import Beta, Track
 from enlist.agents.pool import Pool, reliability, shipped
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.ids import content_hash
@@ -29,12 +31,26 @@ def take_snapshot(memory: Memory) -> str:
                 good[event.data["agent"], capability[event.role or ""]] += 1
             elif event.kind == "role.failed" and not event.data.get("final") and _counts(event.data["error"]["code"]):
                 bad[event.data["agent"], capability[event.role or ""]] += 1
-    tracks = {agent: {c: {"quality": None, "reliability": reliability(good[agent, c], bad[agent, c]).model_dump()}
-                      for a, c in sorted(good.keys() | bad.keys()) if a == agent}
-              for agent in sorted({a for a, _ in good.keys() | bad.keys()})}
+    scores: dict[tuple[str, str], Beta] = {}
+    for record in memory.records("quality"):
+        agent, c, value = record.data["agent"], record.data["capability"], float(record.data["value"])
+        known = scores.get((agent, c), Beta(good=0.0, bad=0.0))
+        scores[agent, c] = Beta(good=known.good + value, bad=known.bad + 1 - value)
+    tracks: dict[str, dict[str, Any]] = {}
+    for agent, c in sorted(good.keys() | bad.keys() | scores.keys()):
+        ended = (agent, c) in good or (agent, c) in bad
+        tracks.setdefault(agent, {})[c] = Track(
+            quality=scores.get((agent, c)),
+            reliability=reliability(good[agent, c], bad[agent, c]) if ended else None).model_dump()
     id = "s" + content_hash(tracks)[:16]
     memory.commit("", 0, [], [NewRecord(kind="snapshot", id=id, data={"tracks": tracks})])
     return id
+
+
+def quality_record(agent: str, capability: str, value: float, sample: str) -> NewRecord:
+    """What an environment's score in [0, 1] tells of an agent; `sample` names where it comes from, once and for all."""
+    data = {"agent": agent, "capability": capability, "value": value, "sample": sample}
+    return NewRecord(kind="quality", id=content_hash(data), data=data)
 
 
 def pinned_pool(memory: Memory, snapshot: str | None, *, accept_changed: bool = False) -> tuple[Pool, str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from pydantic import Field
 
+from enlist.agents.learning import Posterior, posterior, worth
 from enlist.agents.pool import Pool
 from enlist.orchestrator.plan import Plan, Role
 from enlist.orchestrator.request import Strict
@@ -62,19 +63,21 @@ class Team(Strict):
 
 def enlist_team(plan: Plan, pool: Pool, *, seed: int, models: Collection[str] = (), seconds: float | None = None,
                 fixed: Mapping[str, str] | None = None, excluded: Mapping[str, Collection[int]] | None = None,
-                ) -> Team:
+                tasks_left: int = 1) -> Team:
     """The best team that the search finds.
 
     Args:
         models: configured model capabilities; agents that need another are not eligible.
         seconds: the time there is; scales what slowness costs.
+        tasks_left: of a campaign that learns, this one included; above one, trying agents has a worth of its own
+            (`enlist.agents.learning`). Runs for users take 1: the best posterior mean.
         fixed: agents that keep their role. excluded: pool positions that may not fill a role.
 
     Raises:
         EnlistError: `not_found`, naming the role, where no agent is eligible.
     """
-    unary = np.stack([_unary(role, pool, models, seconds, (fixed or {}).get(role.id), (excluded or {}).get(role.id, ()))
-                      for role in plan.roles])
+    unary = np.stack([_unary(role, pool, models, seconds, (fixed or {}).get(role.id), (excluded or {}).get(role.id, ()),
+                             tasks_left) for role in plan.roles])
     for role, fits in zip(plan.roles, unary, strict=True):
         if not np.any(fits > -np.inf):
             raise EnlistError("not_found", f"no agent of the pool can fill role {role.id!r}", given=role.id,
@@ -98,33 +101,35 @@ def serves(pool: Pool, role: Role) -> np.ndarray:
 
 
 def _unary(role: Role, pool: Pool, models: Collection[str], seconds: float | None, fixed: str | None,
-           excluded: Collection[int]) -> np.ndarray:
+           excluded: Collection[int], tasks_left: int) -> np.ndarray:
     able = serves(pool, role) & ((pool.model == "") | np.isin(pool.model, list(models)))
     if excluded:
         able[list(excluded)] = False
     if fixed is not None:
         able &= pool.ids == fixed
-    quality, reliability = _posteriors(pool, role)
+    known, reliability = _posteriors(role, pool)
+    quality = worth(known, tasks_left, able) if tasks_left > 1 else known.mean
     time_cost = TIME_WEIGHT * np.minimum(1.0, pool.seconds / (seconds or DEFAULT_SECONDS))
     return np.where(able, quality * reliability - time_cost - COST_WEIGHT * pool.usd, -np.inf)
 
 
-def _posteriors(pool: Pool, role: Role) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean quality and reliability of every agent: the prior with what its track record adds."""
-    good, total = pool.quality * pool.quality_n, pool.quality_n.copy()
+def _posteriors(role: Role, pool: Pool) -> tuple[Posterior, np.ndarray]:
+    """What is known of every agent's quality, and its posterior mean reliability."""
+    good, seen = np.zeros(len(pool)), np.zeros(len(pool))
     works, tries = np.full(len(pool), 9.0), np.full(len(pool), 10.0)  # prior: nine of ten runs end well
     for agent, tracks in pool.tracks.items():
         track = tracks.get(role.capability or "*")
-        if track is None:
+        if track is None or agent not in pool.index:
             continue
         here = pool.index[agent]
         if track.quality:
             good[here] += track.quality.good
-            total[here] += track.quality.good + track.quality.bad
+            seen[here] += track.quality.good + track.quality.bad
         if track.reliability:
             works[here] += track.reliability.good
             tries[here] += track.reliability.good + track.reliability.bad
-    return good / total, works / tries
+    group = np.unique(pool.specialist, return_inverse=True)[1] if np.any(seen) else np.zeros(len(pool), dtype=np.intp)
+    return posterior(pool.quality, pool.quality_n, good, seen, group), works / tries
 
 
 def _artifact_fit(pool: Pool, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:

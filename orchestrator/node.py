@@ -158,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--resources", help='JSON of further resources, such as {"ram-disk": 1}')
         one.add_argument("--labels", help="labels of the node, such as zone=a,accelerator=h100")
         one.add_argument("--object-store-mib", type=int, help="size of Ray's object store (MiB)")
-        one.add_argument("--temp-dir", help="folder of Ray's sessions and logs (default: /tmp/ray)")
+        one.add_argument("--temp-dir", help="folder of Ray's sessions and logs (default: Ray's own)")
         one.add_argument("--metrics-port", type=int, help="port of this node's Prometheus metrics")
         one.add_argument("--worker-ports", help="range of ports for workers, such as 20000-20999 (default: any)")
     ended = roles.add_parser("stop", help="end the nodes that were started with this ENLIST_HOME")

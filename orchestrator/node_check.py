@@ -12,6 +12,7 @@ import resource
 import shutil
 import socket
 import stat
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -91,7 +92,7 @@ def _looks(given: argparse.Namespace, token: Path) -> Iterator[Look]:
     asked = (given.object_store_mib or 0) << 20
     yield Look("shared memory", free >= asked, f"{free >> 20} MiB free in /dev/shm",
                "give the machine or container more shared memory, or ask for less with --object-store-mib")
-    folder = Path(given.temp_dir or "/tmp")
+    folder = Path(given.temp_dir or tempfile.gettempdir())
     while not folder.exists():
         folder = folder.parent
     yield Look("temporary folder", os.access(folder, os.W_OK), str(folder), "name another with --temp-dir")

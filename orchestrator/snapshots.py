@@ -2,7 +2,7 @@
 
 Runs use the newest snapshot that somebody took, or the shipped state with no track records; what runs add afterwards is
 not seen until the next snapshot. Runs teach reliability only: quality comes from scores of environments, which
-campaigns leave as records of kind "quality" (`quality_record`).
+campaigns leave as records of kind "track" (`quality_record`).
 """
 
 from collections import Counter
@@ -32,7 +32,8 @@ def take_snapshot(memory: Memory) -> str:
             elif event.kind == "role.failed" and not event.data.get("final") and _counts(event.data["error"]["code"]):
                 bad[event.data["agent"], capability[event.role or ""]] += 1
     scores: dict[tuple[str, str], Beta] = {}
-    for record in memory.records("quality"):
+    once = {r.id: r for r in memory.records("track")}  # a sample counts once, in however many campaigns it is
+    for record in once.values():
         agent, c, value = record.data["agent"], record.data["capability"], float(record.data["value"])
         known = scores.get((agent, c), Beta(good=0.0, bad=0.0))
         scores[agent, c] = Beta(good=known.good + value, bad=known.bad + 1 - value)
@@ -50,7 +51,7 @@ def take_snapshot(memory: Memory) -> str:
 def quality_record(agent: str, capability: str, value: float, sample: str) -> NewRecord:
     """What an environment's score in [0, 1] tells of an agent; `sample` names where it comes from, once and for all."""
     data = {"agent": agent, "capability": capability, "value": value, "sample": sample}
-    return NewRecord(kind="quality", id=content_hash(data), data=data)
+    return NewRecord(kind="track", id=content_hash(data), data=data)
 
 
 def pinned_pool(memory: Memory, snapshot: str | None, *, accept_changed: bool = False) -> tuple[Pool, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from enlist.agents.pool import shipped
 from enlist.evals.campaign.content import Content, Spent, make_content, spent
 from enlist.evals.campaign.driver import Driver, Watch, missing, open_attempt
 from enlist.evals.campaign.file import CampaignFile, read_file, upload
@@ -22,6 +23,7 @@ from enlist.orchestrator.cluster import Connection, check_address
 from enlist.orchestrator.driver import Interrupt, Lease
 from enlist.orchestrator.report.files import check_folder
 from enlist.orchestrator.run import cost_of, silent, worker_locator
+from enlist.orchestrator.snapshots import quality_record
 from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.config import Config
 from enlist.tools.runtime.errors import EnlistError
@@ -114,8 +116,24 @@ def drive(memory: Memory, locator: str, plan: Plan, lease: Lease, interrupted: A
         "leaderboard": ref.model_dump(mode="json")})])
     kind: EventKind = "run.interrupted" if status == "interrupted" else "run.finished"
     memory.commit(plan.id, lease.attempt, [NewEvent(kind=kind, data={
-        "status": status, "reason": error.message if error else ""})])
+        "status": status, "reason": error.message if error else ""})], lessons(plan, state))
     return CampaignEnded(plan.id, status, content, run, write(out, content, run) if out else None, error, plan)
+
+
+def lessons(plan: Plan, state: State) -> list[NewRecord]:
+    """What the settled samples teach of the quality of single agents. A team's score is nobody's alone, and the test
+    split must not be learned from."""
+    agents = {(rows.entry.shown, name): entry.agent for rows in plan.rows for name, entry in rows.solvers.items()
+              if entry.agent is not None}
+    found, pool = [], shipped() if agents else None
+    for sample in plan.samples:
+        agent, outcome = agents.get((sample.environment, sample.solver)), state.outcomes.get(sample.key)
+        if agent is None or pool is None or outcome is None or not outcome.counted or sample.task.split == "test":
+            continue
+        task = sample.task
+        found.append(quality_record(agent, str(pool.capability[pool.find(agent)]), outcome.value,
+                                    f"{task.environment} {task.version} {task.split} {task.seed} {task.id}"))
+    return found
 
 
 def show_campaign(memory: Memory, id: str) -> CampaignEnded:

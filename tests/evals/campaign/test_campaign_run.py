@@ -203,7 +203,13 @@ def test_an_agent_and_a_team_answer_tasks_by_their_findings(program: Any, tmp_pa
     rows = board(document)
     assert code == 0, document["run"]["given_up"]
     assert rows["team"]["score"]["mean"] == 1.0
-    assert rows["agent sample-analyst/rounds=1/time_limit=60"]["score"]["mean"] == 1.0
+    agent = "sample-analyst/rounds=1/time_limit=60"
+    assert rows[f"agent {agent}"]["score"]["mean"] == 1.0
+    memory = open_memory(f"sqlite://{tmp_path / 'home' / 'store.db'}")
+    lessons = [record.data for record in memory.records("track")]
+    memory.close()
+    assert {d["agent"] for d in lessons} == {agent}  # a team's score is nobody's alone
+    assert [d["value"] for d in lessons] == [1.0] * rows[f"agent {agent}"]["samples"]
 
 
 @pytest.mark.slow  # a whole run

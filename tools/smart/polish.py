@@ -4,23 +4,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enlist.tools.smart.problem import SCAN_BLOCK, TeamProblem
+from enlist.tools.smart.problem import SCAN_BLOCK, Rows, TeamProblem
 
 
-def best_other(problem: TeamProblem, role: int, team: Sequence[int]) -> tuple[int | None, float]:
+def best_other(problem: TeamProblem, role: int, team: Sequence[int],
+               near: Rows | None = None) -> tuple[int | None, float]:
     """The best agent of the pool in `role` beside the rest of `team`, its member there excepted, and its score.
 
-    Equal scores by card id; (None, -inf) where nobody else can. A block's agents whose fit plus the best conceivable
-    synergy stays below the best so far are not looked at.
+    Equal scores by card id; (None, -inf) where nobody else can. Agents of `near` are looked at first; of the others
+    only those whose fit plus the most that they could gain beside this team reaches the best score so far.
     """
-    row, score = None, -np.inf
-    most = len(problem.neighbours(role)) * problem.edge_most
-    if problem.terms is not None:
-        most += problem.terms.most(team, role)
-    for start in range(0, len(problem.pool), SCAN_BLOCK):
-        rows = np.arange(start, min(start + SCAN_BLOCK, len(problem.pool)), dtype=np.intp)
-        fits = problem.fits(role, rows)
-        rows = rows[(fits > -np.inf) & (fits + most >= score) & (rows != team[role])]
+    row: int | None = None
+    score = -np.inf
+    most = problem.most_beside(role, team)
+    ceilings = problem.ceilings[role]
+    parts = [] if near is None else [near]
+    start = 0
+    while parts or start < len(ceilings):
+        if parts:
+            rows = parts.pop()
+        else:
+            least = np.nextafter(np.float32(score - most), np.float32(-np.inf))
+            rows = np.flatnonzero((ceilings[start:start + SCAN_BLOCK] >= least)
+                                  & (ceilings[start:start + SCAN_BLOCK] > -np.inf)) + start
+            start += SCAN_BLOCK
+        rows = rows[rows != team[role]]
         if not len(rows):
             continue
         scores = problem.given(role, rows, team)
@@ -28,21 +36,23 @@ def best_other(problem: TeamProblem, role: int, team: Sequence[int]) -> tuple[in
         if top == -np.inf or top < score:
             continue
         tied = [*rows[scores == top].tolist(), *([] if row is None or top > score else [row])]
-        row, score = min(tied, key=lambda one: problem.pool.ids[one]), top
+        row, score = int(problem.pool.by_id(np.unique(np.array(tied, dtype=np.intp)))[0]), top
     return row, score
 
 
-def best_others(problem: TeamProblem, team: Sequence[int]) -> list[tuple[int | None, float]]:
-    """`best_other` for each role."""
-    return [best_other(problem, role, team) for role in range(len(team))]
+def best_others(problem: TeamProblem, team: Sequence[int],
+                near: Sequence[Rows] | None = None) -> list[tuple[int | None, float]]:
+    """`best_other` for each role; `near` has rows to look at first for each."""
+    return [best_other(problem, role, team, near[role] if near else None) for role in range(len(team))]
 
 
-def polish(problem: TeamProblem, team: Sequence[int]) -> tuple[list[int], bool]:
+def polish(problem: TeamProblem, team: Sequence[int],
+           near: Sequence[Rows] | None = None) -> tuple[list[int], bool]:
     """Replace members while a replacement improves the team, role by role. Returns the team and whether it changed."""
     members, changed, still = list(team), False, 0
     role = 0
     while still < len(members):
-        other, score = best_other(problem, role, members)
+        other, score = best_other(problem, role, members, near[role] if near else None)
         now = float(problem.given(role, np.array([members[role]], dtype=np.intp), members)[0])
         if other is not None and score > now:
             members[role], changed, still = other, True, 0

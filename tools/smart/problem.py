@@ -10,12 +10,15 @@ terms lie on the grid of `enlist.tools.smart.grid`, so utilities are exact and c
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from operator import lt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.smart.columns import BLOCK, ColumnFits
 from enlist.tools.smart.grid import TERM_LIMIT, VECTOR_DIMENSIONS, VECTOR_LIMIT, FloatArray, term_grid, vector_grid
 from enlist.tools.smart.objective import GlobalTerms
 from enlist.tools.smart.topology import Edge
@@ -38,18 +41,19 @@ def refuse(message: str, given: object, allowed: str, fix: str) -> EnlistError:
 
 @dataclass(frozen=True, eq=False)
 class PoolColumns:
-    """The pool as columns: N distinct card ids, synergy vectors float32 [N, d] or None, routes int64 [N] or None.
+    """The pool as columns: N distinct card ids (a NumPy array of str in ascending order costs least), synergy vectors
+    float32 [N, d] or None, routes int64 [N] or None.
 
     A negative route is nobody else's route. Raises `bad_input` on duplicate ids and on vectors that are not finite or
     outside [-4, 4].
     """
 
-    ids: Sequence[str]
+    ids: Sequence[str] | NDArray[np.str_]
     vectors: NDArray[np.float32] | None = None
     routes: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        if len(set(self.ids)) != len(self.ids):
+        if not self.sorted and len(set(self.ids)) != len(self.ids):
             seen: set[str] = set()
             twice = next(card for card in self.ids if card in seen or seen.add(card))  # type: ignore[func-returns-value]
             raise refuse("a card id stands twice in the pool", twice, "distinct card ids", "drop one of the two cards")
@@ -80,8 +84,17 @@ class PoolColumns:
         return float(max(np.max(np.sum(np.square(self.vectors[start:start + SCAN_BLOCK], dtype=np.float64), axis=1))
                          for start in range(0, len(self), SCAN_BLOCK)))
 
+    @cached_property
+    def sorted(self) -> bool:
+        """Whether the rows stand in strict order of their ids: then ids are distinct, and row numbers break ties."""
+        if isinstance(self.ids, np.ndarray):
+            return bool(np.all(self.ids[:-1] < self.ids[1:]))
+        return all(map(lt, self.ids, islice(self.ids, 1, None)))
+
     def by_id(self, rows: Rows) -> Rows:
         """`rows` in the order of their card ids, which is how every tie is broken."""
+        if self.sorted:
+            return np.sort(rows)
         return np.array(sorted(rows.tolist(), key=lambda row: self.ids[row]), dtype=np.intp)
 
 
@@ -160,6 +173,43 @@ class TeamProblem:
         """The roles whose agent may not share the route of the agent of `role`, ascending."""
         return tuple(sorted(other for first, other in self._differing if first == role))
 
+    @cached_property
+    def ceilings(self) -> NDArray[np.float32]:
+        """[R, N]: no fit is greater, and none is smaller by more than its `slack`; -inf marks the ineligible alone.
+
+        One pass over the pool for all roles, kept: a scan compares these, and asks exact fits of the few that matter.
+        """
+        found = np.empty((len(self.roles), len(self.pool)), dtype=np.float32)
+        if isinstance(self.unary, ColumnFits):
+            up = np.float32(self.unary.error)
+            for start in range(0, len(self.pool), BLOCK):
+                rows = slice(start, min(start + BLOCK, len(self.pool)))
+                found[:, rows] = self.unary.block(rows)
+            found += up
+            most, least = np.max(found, initial=-np.inf), np.min(found, initial=np.inf)
+            if not most <= TERM_LIMIT or (least < -TERM_LIMIT and np.any((found < -TERM_LIMIT) & (found > -np.inf))):
+                raise self._unfit("a role")
+            return found
+        for role in range(len(self.roles)):
+            for start, fits in self.scan(role):
+                near, up = fits.astype(np.float32), np.float32(np.inf)
+                found[role, start:start + len(fits)] = np.where(near < fits, np.nextafter(near, up), near)
+        return found
+
+    def slack(self, value: float) -> float:
+        """By how much a ceiling near `value` may lie above its fit: twice the error of a block, and rounding."""
+        error = self.unary.error if isinstance(self.unary, ColumnFits) else 0.0
+        return 2 * error + abs(value) * 2.0**-22 + 2.0**-29
+
+    def most_beside(self, role: int, team: Sequence[int]) -> float:
+        """No agent gains more than this in `role` from pair and global terms beside the rest of `team`."""
+        most = 0.0 if self.terms is None else self.terms.most(team, role)
+        near = self.neighbours(role)
+        if self.pool.vectors is not None and near:
+            around = np.sum(self.pool.vectors[[team[other] for other in near]], axis=0, dtype=np.float64)
+            most += abs(self.beta) * float(np.sqrt(self.pool.longest * np.sum(np.square(around))))  # Cauchy-Schwarz
+        return most + len(near) * (abs(self.beta) * (self.synergy_most or 0.0) + 2.0**-29)
+
     def scan(self, role: int) -> Iterator[tuple[int, FloatArray]]:
         """Fits of the whole pool to `role` in blocks: (first row, fits on the grid)."""
         for start in range(0, len(self.pool), SCAN_BLOCK):
@@ -177,10 +227,13 @@ class TeamProblem:
             raise refuse(f"the fits of role {self.roles[role]!r} have a wrong shape", values.shape, str((count,)),
                          "return one fit for each row asked for")
         if not np.all((np.abs(values) <= TERM_LIMIT) | (values == -np.inf)):
-            raise refuse(f"a fit of role {self.roles[role]!r} is NaN or too large", "NaN, +inf or a large number",
-                         f"numbers in [-{TERM_LIMIT:g}, {TERM_LIMIT:g}], or -inf for an ineligible agent",
-                         "mark unknown fits as -inf or give them a prior")
+            raise self._unfit(f"role {self.roles[role]!r}")
         return term_grid(values)
+
+    def _unfit(self, role: str) -> EnlistError:
+        return refuse(f"a fit of {role} is NaN or too large", "NaN, +inf or a large number",
+                      f"numbers in [-{TERM_LIMIT:g}, {TERM_LIMIT:g}], or -inf for an ineligible agent",
+                      "mark unknown fits as -inf or give them a prior")
 
     def pair(self, role: int, other: int, rows: Rows, others: Rows) -> FloatArray:
         """[len(rows), len(others)]: beta * synergy of `rows` in `role` beside `others` in `other`; -inf on a clash."""
@@ -210,6 +263,28 @@ class TeamProblem:
                              "mend the function or raise synergy_most")
             values += term_grid(extra)
         return values
+
+    def beside_teams(self, role: int, rows: Rows, teams: NDArray[np.intp]) -> FloatArray:
+        """[B, len(rows)]: score of each of `rows` in `role` beside the other members of each of B teams [B, R] of pool
+        rows, without global terms; -inf on a clash. Equal to `beside` up to rounding, the same on every machine."""
+        fits, near = self.fits(role, rows), self.neighbours(role)
+        found = np.repeat(fits[None, :], len(teams), axis=0)
+        if self.synergy is None and not self.differs_from(role):
+            if self.pool.vectors is not None and near:
+                vectors = self.pool.vectors
+                around = np.sum(vectors[teams[:, near]], axis=1, dtype=np.float64)  # on the grid: sums are exact
+                found += self.beta * (around @ vectors[rows].astype(np.float64).T)
+            order = np.argsort(rows, kind="stable")
+            for other in range(len(self.roles)):
+                if other != role and len(rows):
+                    place = order[np.minimum(np.searchsorted(rows, teams[:, other], sorter=order), len(rows) - 1)]
+                    twice = np.flatnonzero(rows[place] == teams[:, other])
+                    found[twice, place[twice]] = -np.inf
+            return found
+        for other in range(len(self.roles)):
+            if other != role:
+                found += self.pair(role, other, rows, teams[:, other]).T
+        return found
 
     def given(self, role: int, rows: Rows, team: Sequence[int]) -> FloatArray:
         """Score of each of `rows` in `role` beside the other members of `team`: fit, pair terms and global terms."""

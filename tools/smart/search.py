@@ -71,11 +71,11 @@ def search(problem: TeamProblem, *, seed: int = 0, iterations: int = ITERATIONS,
     if best.team is None:
         raise _no_team(problem, stopped_by)
     rows = [int(candidates.rows[role, member]) for role, member in enumerate(best.team)]
-    rows, improved = polish(problem, rows)
+    rows, improved = polish(problem, rows, listed.prefiltered)
     utility = problem.utility(rows)
     upper = _upper_bound(problem, listed, bound, stopped_by, utility)
     return SearchResult(
-        team=_terms(problem, rows), utility=utility, found_by="polish" if improved else best.found_by,
+        team=_terms(problem, rows, listed), utility=utility, found_by="polish" if improved else best.found_by,
         upper_bound=upper, gap=(upper.value - utility) / abs(upper.value) if upper.value > utility else 0.0,
         iterations=done, shortlist=tuple(candidates.sizes), exhausted=stopped_by == "exhaustion",
         stopped_by=stopped_by)
@@ -118,14 +118,15 @@ def _upper_bound(problem: TeamProblem, listed: Shortlist, bound: float, stopped_
     return min(simple, UpperBound(bound, "open nodes of the tree over the whole pool"), key=lambda upper: upper.value)
 
 
-def _terms(problem: TeamProblem, rows: list[int]) -> tuple[RoleTerms, ...]:
-    terms = []
-    for role, (row, (other, score)) in enumerate(zip(rows, best_others(problem, rows), strict=True)):
+def _terms(problem: TeamProblem, rows: list[int], listed: Shortlist) -> tuple[RoleTerms, ...]:
+    terms, others = [], best_others(problem, rows, listed.prefiltered)
+    for role, (row, (other, score)) in enumerate(zip(rows, others, strict=True)):
         one = np.array([row], dtype=np.intp)
         unary, given = float(problem.fits(role, one)[0]), float(problem.given(role, one, rows)[0])
         terms.append(RoleTerms(
-            role=problem.roles[role], agent=problem.pool.ids[row], row=row, unary=unary, synergy=(given - unary) / 2,
-            runner_up=None if other is None else problem.pool.ids[other],
+            role=problem.roles[role], agent=str(problem.pool.ids[row]), row=row, unary=unary,
+            synergy=(given - unary) / 2,
+            runner_up=None if other is None else str(problem.pool.ids[other]),
             margin=None if other is None else given - score))
     return tuple(terms)
 

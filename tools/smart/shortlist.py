@@ -15,6 +15,7 @@ from enlist.tools.smart.grid import FloatArray
 from enlist.tools.smart.problem import Rows, TeamProblem
 
 PREFILTER = 2000
+SAMPLE = 1 << 14
 WIDTH = 96
 ROUNDS = 2
 RANDOM_TEAMS = 256
@@ -44,6 +45,8 @@ def first_by_score(problem: TeamProblem, rows: Rows, scores: FloatArray, count: 
         missing = count - int(np.sum(sure))
         rows = np.concatenate([rows[sure], tied[:missing]])
         scores = np.concatenate([scores[sure], np.full(missing, least)])
+    if problem.pool.sorted:
+        return rows[np.lexsort((rows, -scores))]
     rank = {row: number for number, row in enumerate(problem.pool.by_id(rows).tolist())}
     ranks = np.array([rank[row] for row in rows.tolist()], dtype=np.intp)
     return rows[np.lexsort((ranks, -scores))]
@@ -54,19 +57,33 @@ def prefilter(problem: TeamProblem, role: int, count: int = PREFILTER) -> tuple[
 
     Where the role's route must differ from k others', agents of at least k + 1 routes are kept if there are so many.
     """
-    kept, fits, eligible = np.empty(0, dtype=np.intp), np.empty(0), 0
-    for start, block in problem.scan(role):
-        eligible += int(np.sum(block > -np.inf))
-        floor = np.min(fits) if len(fits) == count else -np.inf
-        fresh = np.flatnonzero((block >= floor) & (block > -np.inf))
-        rows, scores = np.concatenate([kept, fresh + start]), np.concatenate([fits, block[fresh]])
-        kept = first_by_score(problem, rows, scores, count)
-        fits = problem.fits(role, kept)
+    eligible = int(np.count_nonzero(problem.ceilings[role] > -np.inf))
     if eligible == 0:
         raise EnlistError("not_found", f"no agent of the pool is eligible for role {problem.roles[role]!r}",
                           given=f"{len(problem.pool)} agents", allowed="at least one agent with a finite fit",
                           fix="install or enlist an agent with this role's capability")
-    return _with_routes(problem, role, kept), eligible
+    rows = _at_least(problem, role, min(count, eligible))
+    return _with_routes(problem, role, first_by_score(problem, rows, problem.fits(role, rows), count)), eligible
+
+
+def _at_least(problem: TeamProblem, role: int, count: int) -> Rows:
+    """Rows that hold the `count` fittest: those whose ceiling is at most the slack below the count-th greatest.
+
+    A sample guesses a threshold that few pass, so that the whole pool is compared once and never sorted.
+    """
+    ceilings = problem.ceilings[role]
+    rows = np.flatnonzero(ceilings > -np.inf)
+    stride = len(ceilings) // SAMPLE
+    if stride > 1:
+        sample = ceilings[::stride]
+        wanted = min(len(sample), int(count / stride + 4 * np.sqrt(count / stride)) + 4)
+        guess = float(np.partition(sample, len(sample) - wanted)[len(sample) - wanted])
+        passing = np.flatnonzero((ceilings >= guess - problem.slack(guess)) & (ceilings > -np.inf))
+        if np.count_nonzero(ceilings[passing] >= guess) >= count:
+            rows = passing
+    values = ceilings[rows]
+    least = float(np.partition(values, len(values) - count)[len(values) - count])
+    return rows[values >= least - problem.slack(least)]
 
 
 def _with_routes(problem: TeamProblem, role: int, kept: Rows) -> Rows:
@@ -100,7 +117,7 @@ def shortlist(problem: TeamProblem, random: np.random.Generator, width: int = WI
         for _ in range(ROUNDS):
             drawn = [rows[(random.random(RANDOM_TEAMS) * len(rows)).astype(np.intp)] for rows in lists]
             lists = [_merge(width, heads[role], _by_message(problem, role, pools, fits, lists, width),
-                            _responders(problem, role, pools[role], fits[role], drawn), pools[role])
+                            _responders(problem, role, pools[role], drawn), pools[role])
                      for role in range(len(pools))]
     ordered = tuple(problem.pool.by_id(rows) for rows in lists)
     return Shortlist(tuple(pools), ordered,
@@ -129,13 +146,11 @@ def _by_message(problem: TeamProblem, role: int, pools: list[Rows], fits: list[F
     return first_by_score(problem, pools[role], score, width)
 
 
-def _responders(problem: TeamProblem, role: int, rows: Rows, fits: FloatArray, drawn: list[Rows]) -> Rows:
+def _responders(problem: TeamProblem, role: int, rows: Rows, drawn: list[Rows]) -> Rows:
     """The best of `rows` beside each random team, the most frequent first."""
-    score = np.repeat(fits[:, None], RANDOM_TEAMS, axis=1)
-    for other in range(len(problem.roles)):
-        if other != role:
-            score += problem.pair(role, other, rows, drawn[other])
-    wins = np.bincount(np.argmax(score, axis=0)[np.max(score, axis=0) > -np.inf], minlength=len(rows))
+    score = problem.beside_teams(role, rows, np.stack(drawn, axis=1))
+    best = np.argmax(score, axis=1)
+    wins = np.bincount(best[score[np.arange(len(best)), best] > -np.inf], minlength=len(rows))
     return first_by_score(problem, rows, np.where(wins > 0, wins.astype(np.float64), -np.inf), len(rows))
 
 

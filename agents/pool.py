@@ -8,11 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import yaml
-from pydantic import ValidationError
 
 from enlist.agents.cards import AgentCard, Beta, Seconds, Skill, Track
 from enlist.agents.specialist import Specialist
@@ -34,7 +31,8 @@ class Pool:
     """Agents as columns, sorted by id.
 
     Attributes:
-        ids: [N] str. duty, capability, specialist, route, model: [N] str ("" for none; capability "*" serves any).
+        ids: [N] words (dtype str or object, as all words here). duty, capability, specialist, route, model: [N] words
+            ("" for none; capability "*" serves any).
         quality, quality_n: [N] float64, prior mean and weight. seconds: [N] float64, prior median. usd: [N] float64.
         knobs: per agent its knob values. tracks: by agent id and capability, from a pinned snapshot.
         synthetic: [N] bool.
@@ -137,29 +135,6 @@ def cards_of(specialist: Specialist, tracks: Mapping[str, Mapping[str, Track]] |
             model=specialist.model(knobs), seconds_per_run=Seconds(p50=p50, p95=p50 * P95_OVER_P50),
             resources={"cpus": specialist.cpus}, track=dict((tracks or {}).get(id, {}))))
     return found
-
-
-def read_cards(path: Path) -> Pool:
-    """A pool from hand-written cards: a YAML or JSON list of cards. Cards of installed specialists can be enlisted."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise EnlistError("bad_input", f"cannot read the pool file: {str(error)[:300]}", given=str(path),
-                          allowed="a YAML or JSON list of agent cards", fix="see `enlist agents show ID --json`"
-                          ) from error
-    if not isinstance(data, list) or not data:
-        raise EnlistError("bad_input", "the pool file holds no list of cards", given=type(data).__name__,
-                          allowed="a YAML or JSON list of agent cards", fix="see `enlist agents show ID --json`")
-    cards = []
-    for number, row in enumerate(data):
-        try:
-            cards.append(AgentCard.model_validate(row))
-        except ValidationError as error:
-            fault = error.errors()[0]
-            raise EnlistError("bad_input", f"card {number} of the pool file: {'.'.join(map(str, fault['loc']))}: "
-                              f"{fault['msg']}", given=str(row)[:200], allowed="see `enlist agents show ID --json`"
-                              ) from error
-    return build(cards, specialists())
 
 
 def capabilities_served(pool: Pool, models: Sequence[str] = ()) -> set[str]:

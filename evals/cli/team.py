@@ -28,7 +28,7 @@ def team(
     as_json: Json = False,
 ) -> Answer:
     """Show the plan and the team for a request, without running it: those that `enlist run` would take."""
-    from enlist.agents.pool import read_cards
+    from enlist.agents.pool_files import read_pool
     from enlist.evals.cli.settings import readable, settings, typed_paths
     from enlist.orchestrator.run import team_only
     from enlist.tools.runtime.errors import EnlistError
@@ -39,7 +39,7 @@ def team(
 
     with ctx.obj.working("planning and searching for a team"):
         planning, found = team_only(settings(seed=seed), readable(text), typed_paths(attach),
-                                    read_cards(pool) if pool else None, snapshot)
+                                    read_pool(pool) if pool else None, snapshot)
     document = document_of(planning, found)
     return Answer(document, lambda terminal: _show(document, terminal))
 

@@ -327,12 +327,12 @@ def test_the_pool_has_one_card_for_each_distinct_combination_of_knobs() -> None:
 
 
 def test_hand_written_cards_are_read_and_bad_ones_are_named(tmp_path: Path) -> None:
-    from enlist.agents.pool import read_cards
+    from enlist.agents.pool_files import read_pool
 
     card = shipped().card(0)
     (tmp_path / "pool.json").write_text(f"[{card.model_dump_json()}]")
-    assert read_cards(tmp_path / "pool.json").card(0) == card
+    assert read_pool(tmp_path / "pool.json").card(0) == card
     (tmp_path / "bad.yaml").write_text("- {id: x}\n")
     with pytest.raises(EnlistError, match="card 0") as fault:
-        read_cards(tmp_path / "bad.yaml")
+        read_pool(tmp_path / "bad.yaml")
     assert fault.value.code == "bad_input"

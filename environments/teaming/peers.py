@@ -100,12 +100,12 @@ class FullPool:
         return teams
 
 
-def one_opt_full(problem: TeamProblem, seed: int, meter: Meter) -> Team:
-    """1-opt over the full pool from random teams until the meter is spent."""
+def one_opt_full(problem: TeamProblem, seed: int, meter: Meter, batch: int = BATCH) -> Team:
+    """1-opt over the full pool from random teams, `batch` side by side, until the meter is spent."""
     pool, random = FullPool(problem), np.random.Generator(np.random.PCG64([4, seed]))
     best = np.array(random_teams(problem, 1, seed))
     while not meter.spent:
-        teams = np.concatenate([best, pool.climb(pool.draw(random, BATCH), meter)])
+        teams = np.concatenate([best, pool.climb(pool.draw(random, batch), meter)])
         best = teams[[int(np.argmax(pool.utility(teams)))]]
     return tuple(int(row) for row in best[0])
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from enlist.environments.contract import Score, Solver, Split, Submission, Task
+from enlist.environments.contract import Absent, Reference, Score, Solver, Split, Submission, Task
 from enlist.environments.teaming.mutants import MUTANTS
 from enlist.environments.teaming.problem import answer_schema, payload_of
 from enlist.environments.teaming.solvers import SOLVERS
@@ -79,8 +79,19 @@ class Teaming:
             return Score(task=task.id, value=0.0, verdict="error", reason=fault.sentence())
 
     def baselines(self) -> dict[str, Solver]:
-        """`trivial` (random), `greedy`, `classical` (restarted 1-opt), `smart` (the tree search)."""
+        """`trivial` (random), `greedy`, `classical` (restarted 1-opt), `oracle` (exact), `smart` (the tree search)."""
         return dict(SOLVERS)
+
+    def references(self) -> dict[Reference, str | Absent]:
+        """Random, greedy and exact teams; one card is no team."""
+        return {"random": "trivial", "greedy": "greedy", "oracle": "oracle", "single-agent": Absent(
+            reason="a team has a different card in each of five roles: a single agent cannot answer")}
+
+    def spoken(self) -> dict[str, tuple[str, ...]]:
+        """What people call the solvers."""
+        return {NAME: ("team assembly", "teaming"), "smart": ("team search", "smart", "tree search", "mcts"),
+                "classical": ("1-opt", "one-opt", "local search", "hill climbing"), "trivial": ("random team",),
+                "oracle": ("exact search", "the optimum")}
 
     def mutants(self) -> dict[str, Solver]:
         return dict(MUTANTS)

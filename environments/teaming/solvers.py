@@ -1,4 +1,4 @@
-"""Solvers of teaming tasks: three baselines and SMART's search. Seeds come from the task id, so runs repeat."""
+"""Solvers of teaming tasks: baselines, the exact oracle, the search. Seeds come from the task id, so runs repeat."""
 
 import time
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from enlist.environments.teaming.problem import answer_of, problem_of
 from enlist.tools.runtime.ids import content_hash
 from enlist.tools.smart import TeamProblem, search
 from enlist.tools.smart.baselines import greedy, random_teams, restarted_one_opt
+from enlist.tools.smart.exact import exact
 
 Assemble = Callable[[TeamProblem, int], tuple[int, ...]]
 
@@ -32,5 +33,6 @@ SOLVERS: dict[str, Solver] = {
     "trivial": TeamSolver("trivial", lambda problem, seed: random_teams(problem, 1, seed)[0]),
     "greedy": TeamSolver("greedy", lambda problem, seed: greedy(problem)),
     "classical": TeamSolver("classical", restarted_one_opt),
+    "oracle": TeamSolver("oracle", lambda problem, seed: exact(problem).rows),
     "smart": TeamSolver("smart", lambda problem, seed: search(problem, seed=seed).rows),
 }

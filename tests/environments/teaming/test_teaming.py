@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from enlist.environments.conformance import check_environment, check_solver
-from enlist.environments.contract import Submission
+from enlist.environments.contract import Submission, references
 from enlist.environments.teaming.environment import TEAMING, Teaming
 from enlist.environments.teaming.mutants import MUTANTS
 from enlist.environments.teaming.problem import problem_of
@@ -128,3 +128,12 @@ def test_a_payload_that_is_no_problem_is_refused(tasks):
     with pytest.raises(EnlistError) as fault:
         problem_of(tasks[0].model_copy(update={"payload": {"cards": []}}))
     assert fault.value.code == "bad_input"
+
+
+def test_the_oracle_is_exact_and_the_reference_rows_are_told():
+    rows = references(TEAMING)
+    assert (rows["random"], rows["greedy"], rows["oracle"]) == ("trivial", "greedy", "oracle")
+    assert "different card" in rows["single-agent"].reason
+    small = Teaming(agents=40, per_case=1)
+    oracle = small.baselines()["oracle"]
+    assert {small.score(task, oracle.solve(task)).value for task in small.tasks("validation", 0)} == {1.0}

@@ -13,10 +13,13 @@ import numpy as np
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.smart.bounds import Completion, tighten
 from enlist.tools.smart.candidates import Candidates
+from enlist.tools.smart.full_bounds import completion_of, relax
+from enlist.tools.smart.full_candidates import dense
 from enlist.tools.smart.grid import FloatArray
 from enlist.tools.smart.problem import TeamProblem, refuse
 from enlist.tools.smart.topology import Edge, is_forest
 
+MOST_TEAMS = 600_000  # for brute force: five roles of 14 candidates are 537,824
 LARGEST = 1000  # agents: the pair tensor takes R**2 * N**2 * 8 bytes
 CLIMBS = 64
 SWEEPS = 40
@@ -87,19 +90,21 @@ def exact(problem: TeamProblem, *, max_nodes: int = 2_000_000) -> ExactResult:
         raise refuse("the pool is too large for the exact search", len(problem.pool), f"at most {LARGEST} agents",
                      "use search, which reports an upper bound")
     everybody = np.arange(len(problem.pool), dtype=np.intp)
-    candidates = Candidates.build(problem, [everybody] * len(problem.roles))
+    candidates = dense(problem, [everybody] * len(problem.roles))
     random = np.random.Generator(np.random.PCG64(0))
     starts = np.concatenate([candidates.greedy(), candidates.random_teams(CLIMBS, random)])
     teams, utilities = candidates.climb(starts)
     best, floor = teams[int(np.argmax(utilities))], float(np.max(utilities))
-    keep = tighten(candidates, SWEEPS).through() >= floor  # equal ones stay, so that the known team does
+    bounds = tighten(relax(candidates).additive, SWEEPS).through()
+    keep = bounds >= floor  # equal ones stay, so that the known team does
     small, old = candidates.restrict(keep)
     completion: Completion | _ForestCompletion
-    if is_forest(len(problem.roles), problem.edges):
+    if problem.terms is None and is_forest(len(problem.roles), problem.edges):
         completion = _ForestCompletion(small, problem.edges)
     else:
         order = sorted(range(small.roles), key=lambda role: (small.sizes[role], role))
-        completion = Completion(tighten(small, SWEEPS), tuple(order))
+        relaxed = relax(small)
+        completion = completion_of(small, relaxed, tighten(relaxed.additive, SWEEPS), tuple(order))
     nodes = 0
     waiting: list[tuple[tuple[int, ...], FloatArray]] = [((), completion.children(()))]
     while waiting:
@@ -120,7 +125,36 @@ def exact(problem: TeamProblem, *, max_nodes: int = 2_000_000) -> ExactResult:
         else:
             waiting.append((longer, completion.children(longer)))
     if floor == -np.inf:
-        raise EnlistError("not_found", "no team meets the constraints", given=f"roles {', '.join(problem.roles)}",
-                          allowed="distinct eligible agents", fix="enlist more agents for these roles")
+        raise _no_team(problem)
     rows = tuple(int(candidates.rows[role, member]) for role, member in enumerate(best))
     return ExactResult(rows, tuple(problem.pool.ids[row] for row in rows), floor, tuple(small.sizes), nodes)
+
+
+def brute_force(problem: TeamProblem) -> ExactResult:
+    """The best team by looking at every one under the whole objective; of equal teams the first by card ids.
+
+    Shares the formulas with the search, and none of its bounds, climbs or short cuts. Raises `bad_input` above 600,000
+    teams and `not_found` where none meets the constraints.
+    """
+    everybody = np.arange(len(problem.pool), dtype=np.intp)
+    held = dense(problem, [everybody] * len(problem.roles))
+    sizes = held.sizes
+    if not 0 < np.prod(np.array(sizes, dtype=float)) <= MOST_TEAMS:
+        raise refuse("too many teams for brute force", f"{sizes} eligible agents", f"1 to {MOST_TEAMS:,} teams",
+                     "use exact, or a smaller pool")
+    teams = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=1)
+    teams = teams[np.logical_and.reduce([held.pair[one, teams[:, one], other, teams[:, other]] > -np.inf
+                                         for one in range(held.roles) for other in range(one)] or [teams[:, 0] >= 0])]
+    utilities = held.utility(teams)
+    if not np.any(utilities > -np.inf):
+        raise _no_team(problem)
+    best = teams[int(np.argmax(utilities))]
+    rows = tuple(int(held.rows[role, member]) for role, member in enumerate(best))
+    return ExactResult(rows, tuple(problem.pool.ids[row] for row in rows), float(np.max(utilities)), tuple(sizes),
+                       len(teams))
+
+
+def _no_team(problem: TeamProblem) -> EnlistError:
+    return EnlistError("not_found", "no team meets the constraints", given=f"roles {', '.join(problem.roles)}",
+                       allowed="distinct eligible agents" + (" within the budget" if problem.terms else ""),
+                       fix="enlist more agents for these roles" + (", or raise the budget" if problem.terms else ""))

@@ -1,11 +1,12 @@
 """Admissible bounds under the full objective.
 
-Each global term bounds all completions of a prefix by a sum over the open roles (`Term.relax`), the budget by a price on
-money (Lagrange): U <= U + price * (cap - cost). Sums of admissible bounds are admissible, and sums over roles join the
-fits, so that the bounds of `enlist.tools.smart.bounds` apply to fits, synergies and global terms at once. With two roles
-open nothing is bounded: every pair of candidates is valued under the full objective itself.
+Each global term bounds all completions of a prefix by a sum over the open roles (`Term.relax`), the budget by a price
+on money (Lagrange): U <= U + price * (cap - cost). Sums of admissible bounds are admissible, and sums over roles join
+the fits, so that the bounds of `enlist.tools.smart.bounds` apply to fits, synergies and global terms at once. With two
+roles open nothing is bounded: every pair of candidates is valued under the full objective itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from enlist.tools.smart.candidates import Candidates
 from enlist.tools.smart.full_candidates import FullCandidates
 from enlist.tools.smart.grid import FloatArray
 from enlist.tools.smart.objective.term import upwards
+from enlist.tools.smart.problem import TeamProblem
 
 HALVINGS = 40  # of the interval that holds the price
 
@@ -40,7 +42,8 @@ def relax(candidates: Candidates) -> Relaxation:
     everything, nobody = tuple(range(candidates.roles)), np.zeros(candidates.roles, dtype=np.intp)
     constant, share, able = _relaxed(candidates, nobody, everything)
     share = np.where(able, share, -np.inf)
-    price = _price(candidates, share)
+    budget = candidates.terms.budget
+    price = 0.0 if budget is None else market_price(candidates.unary + share, candidates.costs, budget.units)
     constant, share = _with_price(candidates, constant, share, price, nobody, everything)
     share[0] += constant
     additive = Candidates(candidates.rows, candidates.unary + share, candidates.pair)
@@ -71,16 +74,16 @@ def _with_price(candidates: FullCandidates, constant: float, share: FloatArray, 
     return constant + float(upwards(np.array(price * left))), share + paid
 
 
-def _price(candidates: FullCandidates, share: FloatArray) -> float:
-    """The price at which the best candidates by fit and share, less what they cost, just stay within the cap."""
-    if candidates.terms.budget is None:
-        return 0.0
-    worth, cap, roles = candidates.unary + share, candidates.terms.budget.units, np.arange(candidates.roles)
+def market_price(worth: Sequence[FloatArray] | FloatArray, costs: Sequence[FloatArray] | FloatArray,
+                 cap: float) -> float:
+    """The price of a unit of money at which the roles' best candidates by worth less cost just stay within the cap.
 
+    `worth` and `costs` hold one array for each role; 0 where the cap does not bind.
+    """
     def spent(price: float) -> float:
-        return float(np.sum(candidates.costs[roles, np.argmax(worth - price * candidates.costs, axis=1)]))
+        return sum(float(cost[np.argmax(value - price * cost)]) for value, cost in zip(worth, costs, strict=True))
 
-    if spent(0.0) <= cap or not np.all(np.any(worth > -np.inf, axis=1)):
+    if spent(0.0) <= cap:
         return 0.0
     low, high = 0.0, 1.0 / max(cap, 1.0)
     for _ in range(HALVINGS):
@@ -91,6 +94,27 @@ def _price(candidates: FullCandidates, share: FloatArray) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if spent(middle) <= cap else (middle, high)
     return high
+
+
+def ceiling(problem: TeamProblem) -> float:
+    """No team of the pool has global terms of a greater sum: those of a team that is ideal in every respect."""
+    total = 0.0
+    for term in problem.terms.weighted if problem.terms else ():
+        ideals = []
+        for role in range(len(problem.roles)):
+            blocks = [term.ideal(term.columns(role, start + np.flatnonzero(fits > -np.inf)))
+                      for start, fits in problem.scan(role) if np.any(fits > -np.inf)]
+            ideals.append(term.ideal(np.stack(blocks)))
+        total += float(term.value(np.stack(ideals)[None])[0])
+    return total
+
+
+def completion_of(candidates: Candidates, relaxation: Relaxation, tight: Tightened,
+                  order: tuple[int, ...]) -> Completion:
+    """The completion bounds that fit the candidates' objective."""
+    if isinstance(candidates, FullCandidates):
+        return FullCompletion(tight, order, candidates, relaxation)
+    return Completion(tight, order)
 
 
 class FullCompletion(Completion):

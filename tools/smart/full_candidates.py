@@ -1,7 +1,7 @@
 """Dense candidates under the full objective: climbs, greedy and utilities count the global terms too.
 
-A climb tries every replacement of one member under the full objective. Where a team is over the budget it first buys its
-way back: of all replacements that save money it takes the one that loses least utility per unit that was needed.
+A climb tries every replacement of one member under the full objective. Where a team is over the budget it first buys
+its way back: of all replacements that save money it takes the one that loses least utility per unit that was needed.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ class FullCandidates(Candidates):
         return teams, self.utility(teams)
 
     def greedy(self) -> Teams:
-        """[1, R]: each role in turn takes the candidate that adds most and leaves money for the cheapest of the rest."""
+        """[1, R]: role after role, the candidate that adds most and leaves money for the cheapest of the rest."""
         team = np.zeros((1, self.roles), dtype=np.intp)
         score = self.unary.copy()
         members = [np.repeat(term.absent[None], self.roles, axis=0)[None] for term in self.terms.weighted]
@@ -100,7 +100,7 @@ class FullCandidates(Candidates):
         return self.terms.budget.excess(self.costs[np.arange(self.roles), teams])
 
     def _replacements(self, teams: Teams) -> tuple[FloatArray, FloatArray]:
-        """[B, R, K] twice: the score of each candidate of each role beside the other members, and units over the cap."""
+        """[B, R, K] twice: the score of each candidate beside the other members, and units over the cap."""
         roles, scores = np.arange(self.roles), self.given(teams)
         for term, data in zip(self.terms.weighted, self.data, strict=True):
             members = data[roles, teams]

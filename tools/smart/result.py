@@ -1,6 +1,6 @@
 """What a search hands back: the team, why each member is in it, and how far from the best it can be at most."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from enlist.tools.runtime.ids import canonical_json
@@ -42,6 +42,7 @@ class SearchResult:
         team: one entry for each role, in the problem's order.
         found_by: what first reached the team's utility: "greedy", "warm-start climb" (before the first iteration),
             "tree" (an unclimbed roll-out), "roll-out climb", "random climb", or "polish" (over the whole pool).
+        global_terms: what the team as a whole adds, by name; with the members' terms it sums to the utility.
         gap: (upper bound - utility) / |upper bound|, 0 when proved best.
         shortlist: candidates for each role.
         exhausted: the tree was closed: no team among the candidates is better than the one found.
@@ -57,6 +58,7 @@ class SearchResult:
     shortlist: tuple[int, ...]
     exhausted: bool
     stopped_by: StoppedBy
+    global_terms: dict[str, float] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -8,17 +8,22 @@ result depends on the problem, the seed and the limits only.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.smart.bounds import Completion, Tightened, simple_bound, tighten
+from enlist.tools.smart.bounds import Tightened, simple_bound, tighten
 from enlist.tools.smart.candidates import Candidates, Teams
+from enlist.tools.smart.full_bounds import ceiling, completion_of, relax
+from enlist.tools.smart.full_candidates import dense
+from enlist.tools.smart.full_shortlist import cheapest_rows, full_shortlist
 from enlist.tools.smart.grid import FloatArray
+from enlist.tools.smart.objective.budget import UNITS, Budget
 from enlist.tools.smart.polish import best_others, polish
-from enlist.tools.smart.problem import TeamProblem, refuse
+from enlist.tools.smart.problem import Rows, TeamProblem, refuse
 from enlist.tools.smart.result import FoundBy, RoleTerms, SearchResult, StoppedBy, UpperBound
-from enlist.tools.smart.shortlist import WIDTH, Shortlist, shortlist
+from enlist.tools.smart.shortlist import WIDTH, Shortlist
 from enlist.tools.smart.tree import Tree
 
 ITERATIONS = 300
@@ -58,14 +63,14 @@ def search(problem: TeamProblem, *, seed: int = 0, iterations: int = ITERATIONS,
                      "correct the limit")
     started = clock()
     random = np.random.Generator(np.random.PCG64(seed))
-    listed = shortlist(problem, random, width)
-    candidates = Candidates.build(problem, listed.rows)
+    listed = full_shortlist(problem, random, width)
+    candidates = dense(problem, listed.rows)
     best = _Incumbent()
     greedy = candidates.greedy()
     best.offer(greedy, candidates.utility(greedy), "greedy")
     climbed, utilities = candidates.climb(np.concatenate([greedy, candidates.random_teams(WARM_CLIMBS, random)]))
     best.offer(climbed, utilities, "warm-start climb")
-    tight = tighten(candidates, SWEEPS)
+    tight = tighten(relax(candidates).additive, SWEEPS)
     out_of_time = (lambda: False) if seconds is None else (lambda: clock() - started >= seconds)
     done, stopped_by, bound = _grow(candidates, tight, best, random, iterations, out_of_time)
     if best.team is None:
@@ -78,7 +83,7 @@ def search(problem: TeamProblem, *, seed: int = 0, iterations: int = ITERATIONS,
         team=_terms(problem, rows, listed), utility=utility, found_by="polish" if improved else best.found_by,
         upper_bound=upper, gap=(upper.value - utility) / abs(upper.value) if upper.value > utility else 0.0,
         iterations=done, shortlist=tuple(candidates.sizes), exhausted=stopped_by == "exhaustion",
-        stopped_by=stopped_by)
+        stopped_by=stopped_by, global_terms={} if problem.terms is None else problem.terms.parts(rows))
 
 
 def _grow(candidates: Candidates, tight: Tightened, best: _Incumbent, random: np.random.Generator, iterations: int,
@@ -88,9 +93,10 @@ def _grow(candidates: Candidates, tight: Tightened, best: _Incumbent, random: np
     if not np.all(np.any(keep, axis=1)):
         return 0, "exhaustion", best.utility
     small, old = candidates.restrict(keep)
-    inner = tighten(small, SWEEPS)
+    relaxed = relax(small)
+    inner = tighten(relaxed.additive, SWEEPS)
     order = sorted(range(small.roles), key=lambda role: (small.sizes[role], role))  # few candidates: little to branch
-    tree = Tree(Completion(inner, tuple(order)), random)
+    tree = Tree(completion_of(small, relaxed, inner, tuple(order)), random)
     for done in range(iterations):
         if out_of_time():
             return done, "wall-clock", tree.bound(best.utility)
@@ -111,6 +117,8 @@ def _upper_bound(problem: TeamProblem, listed: Shortlist, bound: float, stopped_
                  utility: float) -> UpperBound:
     """The lowest bound over the whole pool that is known; the tree's bound counts where it saw every eligible agent."""
     simple = UpperBound(simple_bound(problem, listed.best_fits), "sum of best fits + beta x edges")
+    if problem.terms is not None:
+        simple = UpperBound(simple.value + ceiling(problem), f"{simple.name} + ideal global terms")
     if not all(listed.covers):
         return simple
     if stopped_by == "exhaustion":
@@ -123,18 +131,40 @@ def _terms(problem: TeamProblem, rows: list[int], listed: Shortlist) -> tuple[Ro
     for role, (row, (other, score)) in enumerate(zip(rows, others, strict=True)):
         one = np.array([row], dtype=np.intp)
         unary, given = float(problem.fits(role, one)[0]), float(problem.given(role, one, rows)[0])
+        pairs = float(problem.beside(role, one, rows)[0]) - unary
         terms.append(RoleTerms(
             role=problem.roles[role], agent=str(problem.pool.ids[row]), row=row, unary=unary,
-            synergy=(given - unary) / 2,
+            synergy=pairs / 2,
             runner_up=None if other is None else str(problem.pool.ids[other]),
             margin=None if other is None else given - score))
     return tuple(terms)
 
 
 def _no_team(problem: TeamProblem, stopped_by: StoppedBy) -> EnlistError:
+    budget = problem.terms.budget if problem.terms else None
+    if budget is not None:
+        return _over_budget(problem, budget, stopped_by)
     proved = "" if stopped_by == "exhaustion" else " was found before the search stopped"
     pairs = [f"{problem.roles[first]} and {problem.roles[second]}" for first, second in problem.differ]
     return EnlistError(
         "not_found", f"no team that meets the constraints{proved}", given=f"roles {', '.join(problem.roles)}",
         allowed="distinct agents in all roles" + (f", different routes for {'; '.join(pairs)}" if pairs else ""),
         fix="enlist more agents for these roles" + (" or of another route" if pairs else ""))
+
+
+def _over_budget(problem: TeamProblem, budget: Budget, stopped_by: StoppedBy) -> EnlistError:
+    """No team within the cap: names what the cheapest team costs, where there is a team at all."""
+    rows = cheapest_rows(replace(problem, terms=None), budget)
+    costs = [-budget.columns(role, mine) / UNITS for role, mine in enumerate(rows)]
+    fits = [dict(zip(mine.tolist(), cost.tolist(), strict=True)) for mine, cost in zip(rows, costs, strict=True)]
+
+    def thrift(role: int, index: slice | Rows) -> FloatArray:
+        asked = range(*index.indices(len(problem.pool))) if isinstance(index, slice) else index.tolist()
+        return np.array([fits[role].get(row, -np.inf) for row in asked])
+
+    free = replace(problem, terms=None, unary=thrift, edges=(), synergy=None, synergy_most=None)
+    cheapest = -search(free).utility  # without a budget: `not_found` where the other constraints leave no team
+    proved = "" if stopped_by == "exhaustion" or cheapest > budget.cap else " was found before the search stopped"
+    return EnlistError("not_found", f"no team within the budget{proved}", given=f"at most {budget.cap:g} US dollars",
+                       allowed=f"the cheapest team costs about {cheapest:.4g} US dollars",
+                       fix="raise the budget, or enlist cheaper agents")

@@ -170,7 +170,7 @@ def test_json_names_every_promised_part():
     result = search(synthetic_problem("realistic-cards", "chain", agents=60, roles=3))
     data = json.loads(result.to_json())
     assert set(data) == {"team", "utility", "found_by", "upper_bound", "gap", "iterations", "shortlist", "exhausted",
-                         "stopped_by"}
+                         "stopped_by", "global_terms"}
     assert data["found_by"] in FOUND_BY
     assert [member["agent"] for member in data["team"]] == list(result.ids)
     assert set(data["team"][0]) == {"role", "agent", "unary", "synergy", "runner_up", "margin"}

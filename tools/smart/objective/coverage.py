@@ -31,8 +31,8 @@ class Coverage(Term):
 
     def check(self, roles: int, agents: int) -> None:
         if np.ndim(self.weights) != 1 or not len(self.weights):
-            raise refused("the weights of skills have a wrong shape", np.shape(self.weights), "one weight for each skill",
-                          "give an array [S]")
+            raise refused("the weights of skills have a wrong shape", np.shape(self.weights),
+                          "one weight for each skill", "give an array [S]")
         check_weight("the least weight of a skill", float(np.min(self.weights)))
         check_weight("the sum of the skills' weights", float(np.sum(self.weights)), TERM_LIMIT)
         check_column("levels of agents", self.levels, roles, agents, 0.0, 1.0, len(self.weights))

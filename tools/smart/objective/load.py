@@ -30,7 +30,8 @@ class Load(Term):
 
     def check(self, roles: int, agents: int) -> None:
         if not np.issubdtype(np.asarray(self.backend).dtype, np.integer):
-            raise refused("backends have a wrong type", np.asarray(self.backend).dtype, "integers", "number the backends")
+            raise refused("backends have a wrong type", np.asarray(self.backend).dtype, "integers",
+                          "number the backends")
         check_column("backends of agents", self.backend, roles, agents, -CODE_MOST, CODE_MOST)
         check_weight("the weight of load", self.weight, 1.0)
         check_weight("the free members of a backend", self.free)

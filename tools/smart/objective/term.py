@@ -1,8 +1,8 @@
 """What every global term can do: read its data for some agents, value teams, try replacements, and bound completions.
 
-`members` are the term's data of the agents of B teams, [B, R] or [B, R, S]; `options` are its data of candidates, [n] or
-[n, S]. Values are contributions to the utility (penalties are negative) on the grid of `enlist.tools.smart.grid`, and
-each is monotone in its data, also after rounding: the best data give the best value to the last bit.
+`members` are the term's data of the agents of B teams, [B, R] or [B, R, S]; `options` are its data of candidates, [n]
+or [n, S]. Values are contributions to the utility (penalties are negative) on the grid of `enlist.tools.smart.grid`,
+and each is monotone in its data, also after rounding: the best data give the best value to the last bit.
 """
 
 from abc import ABC, abstractmethod

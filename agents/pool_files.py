@@ -54,11 +54,13 @@ def write_pool(pool: Pool, path: Path) -> None:
             _write_parquet(pool, words, numbers, temporary)
         elif path.suffix.lower() == ".npz":
             encoded = [str(id).encode() for id in pool.ids]
+            columns: dict[str, Any] = {
+                "format": np.array(FORMAT), "ids": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+                "ids_end": np.cumsum([len(one) for one in encoded], dtype=np.int64), "synthetic": pool.synthetic,
+                **numbers, **{f"{name}_names": names for name, (names, _) in words.items()},
+                **{f"{name}_code": codes.astype(np.int32) for name, (_, codes) in words.items()}}
             with open(temporary, "wb") as file:
-                np.savez(file, format=np.array(FORMAT), ids=np.frombuffer(b"".join(encoded), dtype=np.uint8),
-                         ids_end=np.cumsum([len(one) for one in encoded], dtype=np.int64), synthetic=pool.synthetic,
-                         **numbers, **{f"{name}_names": names for name, (names, _) in words.items()},
-                         **{f"{name}_code": codes.astype(np.int32) for name, (_, codes) in words.items()})
+                np.savez(file, **columns)
         else:
             raise EnlistError("bad_input", "a pool is written as columns", given=path.name,
                               allowed="a name that ends in .npz or .parquet", fix="choose one of these endings")
@@ -133,7 +135,7 @@ def _pool(found: dict[str, Any], path: Path) -> Pool:
     ids = ids if order is None else ids[order]
     if order is not None and (twins := np.flatnonzero(ids[:-1] == ids[1:])).size:
         raise _refuse(path, f"two agent cards share an id: {str(ids[twins[0]])[:100]!r}", "each card its own id")
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     for name, (low, high) in NUMBERS.items():
         column = np.asarray(found[name])
         weightless = name == "quality_n" and np.any(column == 0)

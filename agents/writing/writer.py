@@ -11,7 +11,7 @@ from typing import Any
 
 from enlist.agents.calls import declared
 from enlist.agents.graph import Draft, State
-from enlist.agents.model import Ask, language_model
+from enlist.agents.language.questions import Ask, language_model
 from enlist.agents.work import Work
 from enlist.agents.writing.specialist import WORDING_MODEL
 from enlist.tools.runtime.errors import EnlistError

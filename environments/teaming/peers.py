@@ -164,7 +164,8 @@ def plain_puct(problem: TeamProblem, seed: int, meter: Meter) -> Team:
     best, utility = candidates.greedy(), -np.inf
     low, high = np.inf, -np.inf
     for _ in range(ITERATIONS):
-        path, team = [], ()
+        path: list[Team] = []
+        team: Team = ()
         while len(team) < candidates.roles and team in visits:
             count, summed, role = visits[team], total[team], len(team)
             span = high - low if high > low else 1.0
@@ -228,7 +229,7 @@ def counting(meter: Meter) -> Iterator[Meter]:
         meter.add(scores.size)
         return scores
 
-    Candidates.given = given  # type: ignore[method-assign]
+    Candidates.given = given  # type: ignore[method-assign, assignment]
     try:
         yield meter
     finally:

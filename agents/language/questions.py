@@ -1,10 +1,10 @@
 """The interface to language models. Models propose and word; no number of a report comes from their text.
 
-A model is found by the capability it serves ("wording"), not by its name. This version ships no client: a run offers
-team search no model, so agents that need one are not enlisted, and only tests register a provider.
+A model is found by the capability it serves ("wording"), not by its name. Runs pass no models to team search yet, so
+agents that need one are enlisted in tests only, which register a provider.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,18 +20,19 @@ class Ask(_Strict):
 
     system: str
     text: str
-    json_schema: dict[str, object] | None = None
+    json_schema: dict[str, Any] | None = None
     most_tokens: int = Field(default=512, gt=0)
 
 
 class Answer(_Strict):
-    """A model's answer with what it cost."""
+    """A model's answer with what it cost; `estimated` where the endpoint did not say how many tokens it used."""
 
     text: str
     model: str
     tokens_in: int = Field(ge=0)
     tokens_out: int = Field(ge=0)
     usd: float = Field(ge=0)
+    estimated: bool = False
 
 
 class LanguageModel(Protocol):

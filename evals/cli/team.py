@@ -22,7 +22,7 @@ def team(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The request in plain language.")],
     attach: Attach = None,
     pool: Annotated[Path | None, typer.Option("--pool", metavar="PATH",
-                                              help="A YAML or JSON list of agent cards to enlist from.")] = None,
+                                              help="Agent cards to enlist from: YAML, JSON, .npz, .parquet.")] = None,
     seed: Seed = None,
     snapshot: Snapshot = None,
     as_json: Json = False,

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("runs", "List runs, newest first."),
     "tool": ("tool", "Call one tool, without agents."),
     "tools": ("tools", "List tools, or show one."),
+    "mcp": ("mcp", "Serve the tools to other programs by the Model Context Protocol."),
     "agents": ("agents", "List agents, show a card, pin the pool."),
     "capabilities": ("capabilities", "List what can be asked for, or show one."),
     "campaign": ("campaign", "Benchmark solvers over environments and compare them."),

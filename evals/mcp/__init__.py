@@ -1,0 +1,2 @@
+"""Serving tools by the Model Context Protocol, over stdio and over HTTP: the same declarations, limits and sandboxes as
+`enlist tool`."""

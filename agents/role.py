@@ -8,6 +8,7 @@ sign of life, or took too long), that record is there, and nothing that this wor
 import time
 
 from enlist.agents.graph import run_agent
+from enlist.agents.language.provider import ModelDown
 from enlist.agents.pool import specialists
 from enlist.agents.signs import filling_id, whereabouts
 from enlist.agents.work import Assignment, Work
@@ -59,8 +60,10 @@ def fill(memory: Memory, assignment: Assignment) -> None:
 
 
 def _told(assignment: Assignment, error: EnlistError) -> dict[str, object]:
-    """What the journal is told of a fault: a tool that ran out of its role's share of the time is the role's
-    overspending, and one that ran out of the run's time is nobody's fault."""
+    """What the journal is told of a fault: a model without answers is not the agent's; a tool that ran out of its
+    role's share of the time is the role's overspending, and one that ran out of the run's time is nobody's fault."""
+    if isinstance(error, ModelDown):
+        return {"error": error.to_dict(), "cause": "model", "model": error.capability}
     if error.code != "timeout" or assignment.deadline is None or time.time() < assignment.deadline:
         return {"error": error.to_dict()}
     if assignment.share_seconds is None:

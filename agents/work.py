@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from enlist.agents.calls import Call, Outcome, call_tool, declared
+from enlist.agents.language.settings import ModelSettings
 from enlist.agents.signs import Pulse, filling_id
 from enlist.agents.spending import Account
 from enlist.tools.runtime.artifacts import ArtifactRef
@@ -51,6 +52,7 @@ class Assignment(BaseModel):
         deadline: seconds since 1970; where `share_seconds` is not None it is the end of the role's share of the time,
             else of the run's. shares: of tokens and US dollars.
         avoid: nodes that do not answer.
+        models: the language models of the run, without their keys; model_replay: as the setting of that name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,6 +76,8 @@ class Assignment(BaseModel):
     share_seconds: float | None = None
     shares: dict[BudgetKind, float] = {}
     avoid: tuple[str, ...] = ()
+    models: tuple[ModelSettings, ...] = ()
+    model_replay: str = ""
 
 
 @dataclass(frozen=True)

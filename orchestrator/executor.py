@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from enlist.agents.calls import GRACE, stop_requested
+from enlist.agents.language.settings import ModelSettings
 from enlist.agents.pool import P95_OVER_P50, Pool
 from enlist.agents.signs import filling_id
 from enlist.agents.work import Assignment, Handed, Input
@@ -41,6 +42,8 @@ class Executor:
         interrupted: tells whether this driver was asked to end (a signal, a lost lease).
         watch: is handed new events as they appear.
         crew: where roles run.
+        models: the model capabilities that agents may need; providers: the models that serve them; model_replay: as
+            the setting of that name.
     """
 
     memory: Memory
@@ -53,6 +56,8 @@ class Executor:
     interrupted: Callable[[], bool]
     watch: Watch
     crew: Crew = field(default_factory=RayCrew)
+    providers: tuple[ModelSettings, ...] = ()
+    model_replay: str = ""
     _heard: dict[str, float] = field(default_factory=dict)  # monotonic: clocks of other nodes may differ
     _ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # share of the time, when force ends it
 
@@ -135,7 +140,8 @@ class Executor:
             request=request.model_dump(mode="json"), filling=len(state.fillings[role]) + 1, rework=state.rework(role),
             corrects=state.refuted(role) if role in state.reworked else (),
             deadline=self.deadline if share is None else time.time() + share, share_seconds=share,
-            shares=self._shares(state, role), avoid=self.crew.avoided())
+            shares=self._shares(state, role), avoid=self.crew.avoided(), models=self.providers,
+            model_replay=self.model_replay)
 
     def _share_of_time(self, state: RunState, role: str) -> float | None:
         if self.deadline is None:

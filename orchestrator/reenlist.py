@@ -2,9 +2,10 @@
 
 A decision from the journal alone. A fault that may pass is tried again with the same agent; after another the role goes
 to an agent that would not meet the same fault: none of the same specialist where that is deterministic, one that waits
-longer after a timeout, a cheaper one after overspending. Claims that were refuted are made anew by another specialist,
-for a deterministic tool computes the same again. Each happens a bounded number of times, and only where what is left
-of the budget covers the median cost of the new agent and of the roles after it.
+longer after a timeout, a cheaper one after overspending, one without the model after that gave no answer. Claims that
+were refuted are made anew by another specialist, for a deterministic tool computes the same again. Each happens a
+bounded number of times, and only where what is left of the budget covers the median cost of the new agent and of the
+roles after it.
 """
 
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from enlist.tools.runtime import registry
 from enlist.tools.runtime.errors import EnlistError
 
 TRANSIENT_TRIES = 3  # fillings of a role by one agent under faults that may pass
-MOST_REENLISTMENTS = {"limit": 1, "deterministic": 2, "transient": 2}  # per role, by the kind of the last fault
-MOST_BY_CAUSE: dict[Cause, int] = {"stalled": 2, "overspent": 2, "refuted": 2}  # per role, whatever the fault's kind
+MOST_REENLISTMENTS = {"limit": 1, "deterministic": 2, "transient": 2}
+MOST_BY_CAUSE: dict[Cause, int] = {"stalled": 2, "overspent": 2, "refuted": 2, "model": 2}
+# Per role; those by cause hold whatever the fault's kind.
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Left:
 
 def tried_again(state: RunState, last: Failure) -> bool:
     """Whether the same agent gets the role again."""
+    if last.cause == "model":  # its client has tried again already
+        return False
     passing = [f for f in state.failures_of(last.role, last.agent) if f.error.kind == "transient"]
     return last.error.kind == "control" or (last.error.kind == "transient" and len(passing) < TRANSIENT_TRIES)
 
@@ -77,6 +81,7 @@ def rework(state: RunState, plan: Plan, pool: Pool, models: tuple[str, ...], rol
 def _enlist(state: RunState, plan: Plan, pool: Pool, models: tuple[str, ...], role: str, excluded: set[int],
             left: Left, prefer_others: str | None = None) -> Member:
     fixed = {r: m.agent for r, m in state.members.items() if r != role}
+    excluded = excluded | set(np.isin(pool.model, sorted(state.down)).nonzero()[0].tolist())
     poor = _too_dear(state, plan, pool, role, left)
     seed = int(state.pins["seed"])
 
@@ -108,6 +113,8 @@ def _would_fail_too(pool: Pool, failure: Failure) -> set[int]:
     twins = _twins(pool, place)
     if failure.cause == "overspent":  # only those that cost less may do better
         return {n for n in twins if pool.seconds[n] >= pool.seconds[place] and pool.usd[n] >= pool.usd[place]} | {place}
+    if failure.cause == "model":  # those that ask the same one are left out as long as it is down
+        return {place}
     if failure.cause == "fault" and failure.error.kind == "deterministic":  # its twins would meet the same fault
         return twins | {place}
     if failure.cause == "fault" and failure.error.code == "timeout":  # only those that wait longer may do better

@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from enlist.agents.language.provider import read_replay
+from enlist.agents.language.settings import ModelSettings, check_prices, configured, served
 from enlist.agents.pool import Pool, capabilities_served
 from enlist.orchestrator.attach import attach
 from enlist.orchestrator.capabilities import load_capabilities
@@ -83,8 +85,10 @@ def team_only(config: Config, text: str, paths: Sequence[Path], pool: Pool | Non
     memory = open_memory(config.locator())
     try:
         pool = pool or pinned_pool(memory, snapshot)[0]
-        _, planning = make_plan(memory, text, attach(memory, paths), Budget(), pool)
-        return planning, enlist_team(planning.plan, pool, seed=config["seed"]) if planning.plan else None
+        models = served(configured(config))
+        _, planning = make_plan(memory, text, attach(memory, paths), Budget(), pool, models)
+        return planning, (enlist_team(planning.plan, pool, seed=config["seed"], models=models)
+                          if planning.plan else None)
     finally:
         memory.close()
 
@@ -105,15 +109,19 @@ def run(config: Config, text: str, paths: Sequence[Path] = (), *, snapshot: str 
     check_address(config["address"])
     check_folder(Path(config["out"]))
     check_artifacts(config.locator())
+    check_replay(config)
+    models = configured(config)
+    check_prices(models, config["budget_usd"])
     memory = open_memory(config.locator())
     try:
         pool, snapshot_id = pinned_pool(memory, snapshot)
-        budget = Budget(seconds=config["budget_seconds"] or None)
-        request, planning = make_plan(memory, text, attach(memory, paths), budget, pool)
+        budget = Budget(seconds=config["budget_seconds"] or None, usd=config["budget_usd"])
+        request, planning = make_plan(memory, text, attach(memory, paths), budget, pool, served(models))
         id = new_run_id()
+        pins = {"seed": config["seed"], "snapshot": snapshot_id, "versions": _versions(pool),
+                **({"models": [model.model_dump(mode="json") for model in models]} if models else {})}
         memory.commit(id, 0, [NewEvent(kind="run.accepted", key="accepted", data={
-            "request": request.model_dump(mode="json"), "pins": {"seed": config["seed"], "snapshot": snapshot_id,
-                                                                 "versions": _versions(pool)}})])
+            "request": request.model_dump(mode="json"), "pins": pins})])
         return _drive(memory, config, id, pool, planning, watch, interrupt or Interrupt())
     finally:
         memory.close()
@@ -129,6 +137,7 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
     """
     check_address(config["address"])
     check_artifacts(config.locator())
+    check_replay(config)
     memory = open_memory(config.locator())
     try:
         state = RunState.read(memory, id)
@@ -144,7 +153,8 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
         request = state.request
         if request is None:
             raise EnlistError("internal", "the journal holds no request", given=id)
-        planning = state.planning or plan_request(request, load_capabilities(), capabilities_served(pool))
+        planning = state.planning or plan_request(request, load_capabilities(), capabilities_served(
+            pool, served(_pinned_models(state))))
         return _drive(memory, config, id, pool, planning, watch, interrupt or Interrupt())
     finally:
         memory.close()
@@ -208,6 +218,7 @@ def _plan_once(memory: Memory, id: str, attempt: int, pool: Pool, planning: Plan
     if state.planning is None:
         request = state.request
         team = enlist_team(planning.plan, pool, seed=int(state.pins["seed"]),
+                           models=served(_pinned_models(state)),
                            seconds=request.budget.seconds if request else None) if planning.plan else None
         memory.commit(id, attempt, [NewEvent(kind="run.planned", key="planned", data={
             "planning": planning.model_dump(mode="json"), "pins": {},
@@ -224,7 +235,11 @@ def _execute(memory: Memory, config: Config, id: str, lease: Lease, connection: 
         connection.check_store(memory, locator)
     limit = config["budget_seconds"] or (state.request.budget.seconds if state.request else None)
     deadline = time.time() + limit if limit else None
-    executor = Executor(memory=memory, locator=locator, run=id, attempt=lease.attempt, pool=pool, models=(),
+    if state.request is not None and state.request.budget.usd is not None:
+        memory.set_budget(id, "usd", state.request.budget.usd)
+    models = _pinned_models(state)
+    executor = Executor(memory=memory, locator=locator, run=id, attempt=lease.attempt, pool=pool,
+                        models=served(models), providers=models, model_replay=check_replay(config),
                         deadline=deadline, watch=watch,
                         interrupted=lambda: interrupt.asked() or lease.lost() or connection.lost())
     return connection.guard(executor.drive)
@@ -304,6 +319,15 @@ def levels_of(memory: Memory, id: str) -> dict[str, str]:
     return dict(sorted({data["tool"]: data["level"] for data in ended if data.get("level")}.items()))
 
 
+def check_replay(config: Config) -> str:
+    """The setting `model_replay` with an absolute folder, "" where it is not set; `bad_input`, `not_found` where it
+    cannot be right."""
+    if not config["model_replay"]:
+        return ""
+    mode, folder = read_replay(config["model_replay"])
+    return f"{mode}:{folder}"
+
+
 def check_seed(seed: int) -> None:
     """Refuse a seed that the search does not take."""
     if not 0 <= seed < 2**63:
@@ -323,6 +347,11 @@ def _ended(memory: Memory, id: str, state: RunState, content: Content | None, wr
         following = f"enlist show {id}"
     return Ended(run=id, status=state.status, content=content, written=written, cost=cost_of(memory, id),
                  reenlisted=tuple(state.reenlisted), levels=levels_of(memory, id), error=error, next=following)
+
+
+def _pinned_models(state: RunState) -> tuple[ModelSettings, ...]:
+    """The language models that a run was made with."""
+    return tuple(ModelSettings.model_validate(model) for model in state.pins.get("models", ()))
 
 
 def _versions(pool: Pool) -> dict[str, str]:

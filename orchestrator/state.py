@@ -20,9 +20,9 @@ Status = Literal["accepted", "running", "done", "failed", "partial", "budget", "
 ENDED = ("done", "failed", "partial", "budget")
 EXIT_CODES: dict[str, int] = {"done": 0, "failed": 1, "partial": 1, "budget": 3, "interrupted": 130}
 
-Cause = Literal["fault", "late", "stalled", "overspent", "refuted"]
+Cause = Literal["fault", "late", "stalled", "overspent", "refuted", "model"]
 """What ended an agent's work: a fault, the end of the run's time, no sign of life, more spent than the role's share; or
-its claims were refuted."""
+its claims were refuted; or its language model gave no answer."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class RunState:
         failures: all failed fillings of roles, in order. pending: roles of which the last filling failed, and what
             follows is not decided yet. given_up: roles that nobody else will try.
         waiting: those given up for want of budget, or of what they work on: open again when the run goes on.
+        down: model capabilities that gave no answer in this attempt.
         findings: ids of the findings of each finished tool call.
         pins: seed, snapshot and versions that the run was made with.
     """
@@ -107,6 +108,7 @@ class RunState:
     pending: set[str] = field(default_factory=set)
     given_up: dict[str, EnlistError] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
+    down: set[str] = field(default_factory=set)
     findings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     reenlisted: list[dict[str, Any]] = field(default_factory=list)
     last_seq: int = 0
@@ -179,6 +181,7 @@ class RunState:
                 for name in self.waiting:
                     self.given_up.pop(name, None)
                 self.waiting.clear()
+                self.down.clear()
             case "role.started":
                 self.fillings[role].append(Filling(len(self.fillings[role]) + 1, data.get("agent", ""), event.seq,
                                                    event.time, event.time))
@@ -210,6 +213,8 @@ class RunState:
             self._close(role, event)
             cause: Cause = data.get("cause") or ("overspent" if error.code == "budget_exhausted" else "fault")
             self.failures.append(Failure(role, data["agent"], error, cause))
+            if cause == "model":
+                self.down.add(data["model"])
             if cause != "late":  # what fails for want of the run's time is open when the run goes on
                 self.pending.add(role)
         elif role in self.reworked:  # what was there before stands, refuted as it is

@@ -19,6 +19,8 @@ from enlist.agents.language.settings import ModelSettings
 from enlist.tools.runtime.errors import EnlistError
 
 TRIES = 4
+SECRET = 8  # characters from which on a key is taken out of what the endpoint says; local servers take any word
+CONNECT = 10.0  # seconds for a connection
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds; the wait is drawn evenly from [0, FIRST_WAIT * 2**n]
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 MOST_BYTES = 4 << 20  # of an answer
@@ -41,17 +43,19 @@ class Client:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
+        self._hidden = ""
 
     def ask(self, question: Ask) -> Answer:
-        """One answer.
+        """One answer. What the endpoint says is rid of the key, should it say that back.
 
         Raises:
             EnlistError: `timeout` where a deadline passed at the last try, `worker_died` where the endpoint cannot be
                 reached or keeps failing, `tool_failed` for a refusal that is final, `invalid_output` for what is no
                 completion, `resource_limit` for an answer of over 4 MiB, `bad_input` for a missing key.
         """
+        question = self._within(question)
         wasted_in = wasted_out = 0
-        deadline = time.monotonic() + self.settings.total_seconds
+        deadline = time.monotonic() + self.settings.timeout
         for number in range(TRIES):
             try:
                 answer = self._once(question, deadline)
@@ -72,14 +76,21 @@ class Client:
 
     def worst_case(self, question: Ask) -> tuple[int, float]:
         """Tokens and US dollars that a call can cost at most, if all tries are billed in full."""
+        question = self._within(question)
         tokens = tokens_of(question)
         return TRIES * (tokens + question.most_tokens), self.settings.usd(TRIES * tokens, TRIES * question.most_tokens)
+
+    def _within(self, question: Ask) -> Ask:
+        """The question with no more tokens to answer than the model may give."""
+        return question.model_copy(update={"most_tokens": min(question.most_tokens, self.settings.max_tokens)})
 
     def _once(self, question: Ask, deadline: float) -> Answer:
         import httpx
 
         mine = self.settings
         key = mine.key()
+        self._hidden = key or ""
+        left = max(0.05, deadline - time.monotonic())
         body: dict[str, Any] = {
             "model": mine.model, "max_tokens": question.most_tokens, "temperature": 0, "stream": True,
             "stream_options": {"include_usage": True},
@@ -90,13 +101,15 @@ class Client:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         started = False
         try:
-            limits = httpx.Timeout(mine.idle_seconds, connect=10.0, read=mine.first_byte_seconds)
+            limits = httpx.Timeout(min(mine.idle_seconds, left), connect=min(CONNECT, left),
+                                   read=min(mine.first_byte_seconds, left))
             with httpx.Client(timeout=limits, headers=headers, follow_redirects=False) as http, \
                     http.stream("POST", f"{mine.endpoint}/chat/completions", json=body) as response:
                 if response.status_code != 200:
-                    self._refused(response)
+                    self._refused(response, deadline)
                 started = True
-                response.request.extensions["timeout"]["read"] = mine.idle_seconds  # the first byte has come
+                left = max(0.05, deadline - time.monotonic())
+                response.request.extensions["timeout"]["read"] = min(mine.idle_seconds, left)  # the first byte has come
                 answer = self._read(response, question, deadline)
                 self.attempts.append("200")
                 return answer
@@ -110,9 +123,9 @@ class Client:
         except httpx.InvalidURL as error:
             raise EnlistError("bad_input", "the endpoint of the model is no address", given=mine.endpoint) from error
 
-    def _refused(self, response: Any) -> None:
+    def _refused(self, response: Any, deadline: float) -> None:
         data = b""
-        for chunk in response.iter_bytes():
+        for chunk in self._bounded(response, deadline):
             data += chunk
             if len(data) > 2000:
                 break
@@ -121,7 +134,10 @@ class Client:
         self.attempts.append(str(response.status_code))
         raise EnlistError("tool_failed", f"model {self.settings.name} refuses the request",
                           given=f"status {response.status_code}", fix="check the key and the model's name",
-                          details=data[:2000].decode(errors="replace"))
+                          details=self._hide(data.decode(errors="replace"))[:2000])
+
+    def _hide(self, text: str) -> str:
+        return text.replace(self._hidden, "***") if len(self._hidden) >= SECRET else text
 
     def _read(self, response: Any, question: Ask, deadline: float) -> Answer:
         """The answer out of the stream; also of an endpoint that answers with one JSON document."""
@@ -141,7 +157,7 @@ class Client:
             if data == "[DONE]":
                 ended = True
                 break
-            event = _object(data)
+            event = _object(self._hide(data))
             if event.get("error"):
                 raise _Passing(f"error in the stream: {str(event['error'])[:200]}", billed=True)
             usage = event["usage"] if isinstance(event.get("usage"), dict) else usage
@@ -155,7 +171,7 @@ class Client:
                 ended = ended or bool(choice.get("finish_reason"))
         if not ended:
             raise _Passing("cut stream", billed=True)
-        text = "".join(parts)
+        text = self._hide("".join(parts))
         tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
         known = tokens_in is not None and tokens_out is not None
         if not known:

@@ -1,14 +1,11 @@
 """The interface to language models. Models propose and word; no number of a report comes from their text.
 
-A model is found by the capability it serves ("wording"), not by its name. Runs pass no models to team search yet, so
-agents that need one are enlisted in tests only, which register a provider.
+A model is found by the capability it serves ("wording"), not by its name (`enlist.agents.language.provider`).
 """
 
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from enlist.tools.runtime.errors import EnlistError
 
 
 class _Strict(BaseModel):
@@ -41,18 +38,3 @@ class LanguageModel(Protocol):
     def ask(self, question: Ask) -> Answer:
         """One answer; raises EnlistError for every fault of the model or the way to it."""
 
-
-_PROVIDERS: dict[str, LanguageModel] = {}
-
-
-def register(capability: str, model: LanguageModel) -> None:
-    """Let `model` serve a model capability in this process."""
-    _PROVIDERS[capability] = model
-
-
-def language_model(capability: str) -> LanguageModel:
-    """The model that serves a capability; `not_installed` where none does."""
-    if capability not in _PROVIDERS:
-        raise EnlistError("not_installed", "no language model is configured for this", given=capability,
-                          fix="this version runs without models; agents that need one are not enlisted")
-    return _PROVIDERS[capability]

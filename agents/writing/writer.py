@@ -1,25 +1,21 @@
 """What the writer does: render, join, and check that nothing was added.
 
 Each tool renders its own outputs (`Tool.section`). Sentences that rest on a refuted claim are marked or dropped. A
-language model, where one is configured, may reword a sentence; the new wording is kept only if it holds exactly the
-numbers of the old one.
+language model, where one is configured, may smooth sentences; a wording that says anything else is refused
+(`wording.py`).
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from enlist.agents.calls import declared
 from enlist.agents.graph import Draft, State
-from enlist.agents.language.questions import Ask, language_model
 from enlist.agents.work import Work
-from enlist.agents.writing.specialist import WORDING_MODEL
-from enlist.tools.runtime.errors import EnlistError
+from enlist.agents.writing.rewording import reword
 from enlist.tools.runtime.findings import Finding
-from enlist.tools.runtime.section import Section, Sentence
+from enlist.tools.runtime.section import Section
 from enlist.tools.runtime.tool import load
 
-NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 REFUTED_TABLES = "REFUTED claims rest on the same outputs as these tables: do not rely on them."
 REFUTED = " (REFUTED by the verifier: do not rely on this)"
 
@@ -28,7 +24,10 @@ def act(work: Work, state: State) -> Draft:
     """The sections of the report."""
     verdicts = {c.finding: c.status for c in work.upstream_checks()}
     refuted = {f for f, status in verdicts.items() if status == "refuted"}
-    sections = [_finish(work, section, refuted) for section in _sections(work)]
+    sections = _sections(work)
+    if work.knobs["wording"] == "model":
+        sections = reword(work, sections, refuted)
+    sections = [_finish(work, section, refuted) for section in sections]
     if work.knobs["order"] == "title":
         sections.sort(key=lambda s: s.title)
     return Draft(data={"sections": [s.model_dump(mode="json") for s in sections]})
@@ -71,24 +70,8 @@ def _finish(work: Work, section: Section, refuted: set[str]) -> Section:
         if doubted and work.knobs["refuted"] == "drop":
             work.note("sentences that rest on refuted claims were left out")
             continue
-        worded = _reword(work, sentence) if work.knobs["wording"] == "model" else sentence
-        lead.append(worded.model_copy(update={"text": worded.text + REFUTED}) if doubted else worded)
+        lead.append(sentence.model_copy(update={"text": sentence.text + REFUTED}) if doubted else sentence)
     cited = {f for sentence in section.lead for f in sentence.findings}
     doubt = (REFUTED_TABLES,) if cited & refuted else ()
     return section.model_copy(update={"lead": tuple(lead), "tables": tables, "notes": (*doubt, *section.notes),
                                       "figures": section.figures if work.knobs["figures"] else ()})
-
-
-def _reword(work: Work, sentence: Sentence) -> Sentence:
-    """The sentence in a model's words, if these say the same numbers; else the sentence as it was."""
-    try:
-        answer = language_model(WORDING_MODEL).ask(Ask(
-            system="Reword the sentence for an engineer. Keep every number and unit exactly. Add nothing.",
-            text=sentence.text))
-    except EnlistError as error:
-        work.note(f"the model's wording was not used: {error.message}")
-        return sentence
-    if NUMBER.findall(answer.text) != NUMBER.findall(sentence.text) or not answer.text.strip():
-        work.note("a model's wording was refused because it changed a number")
-        return sentence
-    return sentence.model_copy(update={"text": " ".join(answer.text.split())})

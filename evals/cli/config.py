@@ -19,6 +19,7 @@ def _config() -> None:
 @app.command(epilog="\b\nExample:\n  ENLIST_SEED=7 enlist config show")
 def show(as_json: Json = False) -> Answer:
     """Show each setting, its value and its origin: flag, environment, file or default."""
+    from enlist.agents.language.settings import read_model
     from enlist.evals.cli.settings import settings
     from enlist.tools.runtime.config import FILE, OPTIONS
 
@@ -26,12 +27,15 @@ def show(as_json: Json = False) -> Answer:
     rows = [{"name": name, "value": _without_password(setting.value), "origin": setting.origin,
              "variable": OPTIONS[name].variable, "meaning": OPTIONS[name].meaning}
             for name, setting in config.settings.items()]
+    models = [{**read_model(table).model_dump(mode="json"), "origin": table.origin} for table in config.models.values()]
 
     def render(terminal: Any) -> None:
-        terminal.table(("name", "value", "origin"), [(r["name"], r["value"], r["origin"]) for r in rows])
+        terminal.table(("name", "value", "origin"), [
+            *((r["name"], "" if r["value"] is None else r["value"], r["origin"]) for r in rows),
+            *((f"models.{m['name']}", f"{m['model']} at {m['endpoint']}", m["origin"]) for m in models)])
         terminal.line(f"Set one by its variable (such as {rows[0]['variable']}) or by name in {FILE}.")
 
-    return Answer({"settings": rows}, render)
+    return Answer({"settings": rows, "models": models}, render)
 
 
 def _without_password(value: Any) -> Any:

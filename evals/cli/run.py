@@ -12,6 +12,10 @@ Attach = Annotated[list[str] | None, typer.Option("--attach", metavar="PATH",
                                                      help="A file or folder to work on; may be repeated.")]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of team search.  [default: 0]")]
 Seconds = Annotated[float | None, typer.Option("--budget-seconds", metavar="N", help="Wall seconds the run may take.")]
+Dollars = Annotated[float | None, typer.Option("--budget-usd", metavar="N",
+                                                help="US dollars its language models may cost.")]
+Models = Annotated[str | None, typer.Option("--use-models", metavar="NAMES",
+                                            help="Models of enlist.toml that it may ask, or none.")]
 Address = Annotated[str | None, typer.Option("--address", metavar="RAY",
                                               help="A Ray cluster; without it a local Ray is started.")]
 
@@ -27,6 +31,8 @@ def run(
     attach: Attach = None,
     seed: Seed = None,
     budget_seconds: Seconds = None,
+    budget_usd: Dollars = None,
+    use_models: Models = None,
     address: Address = None,
     snapshot: Snapshot = None,
     out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder that the report is written below.")
@@ -43,7 +49,8 @@ def run(
     from enlist.evals.cli.settings import readable, settings, typed_paths
     from enlist.orchestrator.run import run as answer_request
 
-    config = settings(seed=seed, budget_seconds=budget_seconds, address=address, out=out)
+    config = settings(seed=seed, budget_seconds=budget_seconds, budget_usd=budget_usd, use_models=use_models,
+                      address=address, out=out)
     with Follower(ctx.obj) as follower:
         ended = answer_request(config, readable(text), typed_paths(attach), snapshot=snapshot, watch=follower.watch,
                                interrupt=follower.interrupt)

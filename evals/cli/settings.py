@@ -14,12 +14,16 @@ from enlist.tools.runtime.memory.protocol import Memory
 
 
 def settings(**flags: Any) -> Config:
-    """The configuration with these flags; `bad_input` also for a budget that is no time."""
+    """The configuration with these flags; `bad_input` also for a budget that is none."""
     config = read(flags)
     seconds = config["budget_seconds"]
     if seconds < 0 or not math.isfinite(seconds):
         raise EnlistError("bad_input", "the time budget is no time", given=f"{seconds:g} s",
                           allowed="seconds above 0, or 0 for no limit", fix="correct --budget-seconds")
+    usd = config["budget_usd"]
+    if usd is not None and (usd < 0 or not math.isfinite(usd)):
+        raise EnlistError("bad_input", "the budget in dollars is no amount", given=f"{usd:g} USD",
+                          allowed="US dollars, at least 0", fix="correct --budget-usd, or leave it away for no limit")
     if config["sandbox"]:
         os.environ["ENLIST_SANDBOX"] = config["sandbox"]  # workers and children read it there
     return config

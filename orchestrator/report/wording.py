@@ -19,7 +19,7 @@ HEADLINES = {
     "done": "Every role finished.",
     "partial": "Partial: some of what was asked for is missing; see below.",
     "failed": "Failed: see what is missing below.",
-    "budget": "The time budget was spent before the end; what was found stands below.",
+    "budget": "The budget was spent before the end; what was found stands below.",
 }
 
 
@@ -71,7 +71,7 @@ def about_lines(content: Content, about: dict[str, Any]) -> list[str]:
 
 
 CAUSES = {"fault": "failed", "stalled": "showed no sign of life", "overspent": "spent more than its share",
-          "refuted": "made claims that were refuted"}
+          "refuted": "made claims that were refuted", "model": "asked a model that gave no answer"}
 
 
 def replacements(about: dict[str, Any]) -> Table:

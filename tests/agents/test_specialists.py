@@ -1,5 +1,6 @@
 """Every installed specialist and tool holds its contract, and each knob changes what the executor does."""
 
+import json
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -263,14 +264,19 @@ def test_a_class_that_the_request_names_is_the_target(memory: Any) -> None:
 
 
 class Parrot:
-    """A model that says a sentence again in other words, or with another number."""
+    """A model that says sentences again in other words, or with another number."""
 
     def __init__(self, change: str = "") -> None:
         self.change = change
 
     def ask(self, question: models.Ask) -> models.Answer:
-        text = question.text.replace("at least", "no less than")
-        return models.Answer(text=text + self.change, model="parrot", tokens_in=1, tokens_out=1, usd=0)
+        sentences = json.loads(question.text.split("\n")[1])
+        words = [s.replace("at least", "no less than") + self.change for s in sentences]
+        return models.Answer(text=json.dumps({"final_answer": words}), model="parrot", tokens_in=1, tokens_out=1, usd=0)
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, model: Parrot) -> None:
+    monkeypatch.setattr("enlist.agents.writing.rewording.language_model", lambda work, capability: model)
 
 
 def writer_work(memory: Any, knobs: dict[str, Any], *, refute: bool = False) -> Recording:
@@ -287,7 +293,7 @@ def writer_work(memory: Any, knobs: dict[str, Any], *, refute: bool = False) -> 
 @pytest.mark.parametrize("knob", ["rows", "figures", "order", "refuted", "wording"])
 def test_writers_that_differ_in_one_knob_behave_differently(memory: Any, knob: str,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "_PROVIDERS", {"wording": Parrot()})
+    answers(monkeypatch, Parrot())
     writer = specialists()["writer"]
     if knob == "rows":  # the tables of a model with two operators are short
         monkeypatch.setattr("enlist.agents.writing.writer._sections", lambda work: long_sections())
@@ -308,11 +314,11 @@ def test_a_models_wording_is_refused_where_it_changes_a_number(memory: Any, monk
     writer = specialists()["writer"]
     plain, _, _ = run_agent(writer, writer_work(memory, defaults(writer)))  # type: ignore[arg-type]
     knobs = {**defaults(writer), "wording": "model"}
-    monkeypatch.setattr(models, "_PROVIDERS", {"wording": Parrot(" It is 42.")})
+    answers(monkeypatch, Parrot(" It is 42."))
     work = writer_work(memory, knobs)
     lied, _, _ = run_agent(writer, work)  # type: ignore[arg-type]
     assert lied.data == plain.data and any("changed a number" in n for n in work.notes)
-    monkeypatch.setattr(models, "_PROVIDERS", {"wording": Parrot()})
+    answers(monkeypatch, Parrot())
     honest, _, _ = run_agent(writer, writer_work(memory, knobs))  # type: ignore[arg-type]
     assert honest.data != plain.data
 

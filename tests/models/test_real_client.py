@@ -17,7 +17,7 @@ SCHEMA = {"type": "object", "properties": {"colour": {"enum": ["red", "green", "
 @pytest.fixture(params=["llamacpp", "vllm", "ray_serve"], scope="module")
 def client(request: pytest.FixtureRequest) -> Any:
     server = request.getfixturevalue(request.param)
-    return Client(ModelSettings(name="small", endpoint=server.url, model="smollm2", total_seconds=900,
+    return Client(ModelSettings(name="small", endpoint=server.url, model="smollm2", timeout=900,
                                 first_byte_seconds=600, idle_seconds=300))
 
 

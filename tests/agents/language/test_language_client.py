@@ -22,7 +22,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def client(server, **changes):
     waits: list[float] = []
     settings = {"name": "m", "endpoint": server.address, "model": "served", "usd_per_million_in": 1.0,
-                "usd_per_million_out": 2.0, "first_byte_seconds": 0.5, "idle_seconds": 0.5, "total_seconds": 20.0}
+                "usd_per_million_out": 2.0, "first_byte_seconds": 0.5, "idle_seconds": 0.5, "timeout": 20.0}
     made = Client(ModelSettings(**{**settings, **changes}), sleep=waits.append)
     return made, waits
 
@@ -76,7 +76,7 @@ def test_a_refusal_that_is_final_is_told_at_once_with_the_endpoints_words(code):
 
 def test_retry_after_is_kept_in_seconds_and_as_a_date_and_capped():
     with FaultServer([status(429, {"Retry-After": "3"}), status(503, {"Retry-After": "9999"}), says("x")]) as server:
-        made, waits = client(server, total_seconds=1000.0)
+        made, waits = client(server, timeout=1000.0)
         made.ask(QUESTION)
     assert waits == [3.0, 30.0]
     assert retry_after(formatdate(1000.0, usegmt=True), now=lambda: 990.0) == pytest.approx(10.0)
@@ -85,7 +85,7 @@ def test_retry_after_is_kept_in_seconds_and_as_a_date_and_capped():
 
 def test_waiting_ends_where_the_whole_time_is_spent():
     with FaultServer([status(429, {"Retry-After": "25"})]) as server:
-        fault, _, waits = fault_of(server, total_seconds=5.0)
+        fault, _, waits = fault_of(server, timeout=5.0)
     assert waits == [] and fault.code == "worker_died"
 
 
@@ -224,5 +224,5 @@ def test_the_client_never_outlasts_its_whole_time():
             time.sleep(0.1)
 
     with FaultServer([drips]) as server:
-        fault, made, _ = fault_of(server, total_seconds=1.0)
+        fault, made, _ = fault_of(server, timeout=1.0)
     assert fault.code == "timeout" and made.attempts == ["too slow"]

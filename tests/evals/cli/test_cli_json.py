@@ -25,7 +25,8 @@ GOOD: dict[str, tuple[list[str], set[str]]] = {
     "envs": (["envs", "list"], {"environments", "broken"}),
     "campaign": (["campaign", "list"], {"campaigns"}),
     "memory": (["memory", "search", "anything"], {"records"}),
-    "config": (["config", "show"], {"settings"}),
+    "config": (["config", "show"], {"settings", "models"}),
+    "models": (["models", "list"], {"models"}),
     "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes", "waiting",
                                    "waiting_bytes", "grace_seconds"}),
 }
@@ -35,7 +36,8 @@ BAD: dict[str, list[str]] = {
     "tool": ["tool", "absent"], "tools": ["tools", "show", "absent"], "agents": ["agents", "show", "absent"],
     "capabilities": ["capabilities", "show", "absent"], "envs": ["envs", "show", "absent"],
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
-    "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"]}
+    "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"],
+    "models": ["models", "list", "--use-models", "absent"]}
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -16,7 +16,7 @@ from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.events import Event, NewEvent
 
 RecordKind = Literal["request", "plan", "finding", "check", "outcome", "decision", "track", "snapshot", "report",
-                     "checkpoint"]
+                     "checkpoint", "answer"]
 BudgetKind = Literal["seconds", "tokens", "usd"]
 
 

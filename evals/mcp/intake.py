@@ -30,7 +30,8 @@ def take_files(value: Any, memory: Memory, kept: set[str], levels: int = MOST_LE
             `resource_limit` for a file over `INLINE_LIMIT`.
     """
     if levels == 0:
-        raise EnlistError("bad_input", f"the input is nested more than {MOST_LEVELS} deep")
+        raise EnlistError("bad_input", f"the input is nested more than {MOST_LEVELS} deep",
+                          fix="see the tool's input schema")
     if isinstance(value, list):
         return [take_files(item, memory, kept, levels - 1) for item in value]
     if not isinstance(value, Mapping):
@@ -54,7 +55,8 @@ def _keep(name: str, content: str, field: str, memory: Memory) -> ArtifactRef:
         data = content.encode() if field == TEXT else base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:  # ValueError: a lone surrogate, characters beyond ASCII in base64
         raise EnlistError("bad_input", f"{field} of {name!r} cannot be read: {error}", given=repr(content[:40]),
-                          allowed="UTF-8 text in file_text, standard base64 in file_base64") from error
+                          allowed="UTF-8 text in file_text, standard base64 in file_base64",
+                          fix="encode the content anew") from error
     if len(data) > INLINE_LIMIT:
         raise _too_large(name, len(data))
     return memory.put_bytes(data, media_type=sniff(data[:HEAD], name, len(data)).media_type, name=name)

@@ -5,19 +5,22 @@ does not start three times in a row is broken and stays down: its owner asks `br
 """
 
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
 GUARD = Path(__file__).with_name("guard.py")
-LOOK = 0.5  # seconds between two looks at the process
+LOOK = 0.5  # seconds between two looks at the engine
 KNOCK = 5.0  # seconds between two health checks
 MISSES = 6  # checks in a row without an answer until the engine counts as hung
 TRIES = 3  # starts in a row that may fail
@@ -27,6 +30,33 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+class Guard:
+    """A command under `guard.py`, which is a process of its own that lives no longer than this object's."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        started = subprocess.Popen([sys.executable, str(GUARD), *command], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, env=environment)
+        assert started.stdin and started.stdout
+        self._ours, self._theirs = started.stdin, started.stdout
+        started.wait()  # the guard itself has left this process's children
+        said = self._theirs.readline()
+        if not said:
+            raise OSError(f"no such program, or not to be run: {command[0]}")
+        self._group = int(said)
+
+    def ended(self, patience: float) -> bool:
+        """Whether nothing is left of the command, after at most so many seconds."""
+        return bool(select.select([self._theirs], [], [], patience)[0])
+
+    def end(self) -> None:
+        """End the command and all it started; returns when that is done."""
+        self._ours.close()
+        if self._theirs.read() != b"ended\n":  # someone killed the guard
+            with suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGKILL)
+        self._theirs.close()
 
 
 @dataclass
@@ -39,7 +69,7 @@ class Engine:
     starts: int = 0
     broken: str | None = None
     _url: str | None = None
-    _process: "subprocess.Popen[bytes] | None" = None
+    _guard: "Guard | None" = None
     _ending: threading.Event = field(default_factory=threading.Event)
     _settled: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -71,9 +101,7 @@ class Engine:
         try:
             while not self._ending.is_set() and failed < TRIES:
                 port = free_port()
-                self._process = subprocess.Popen(
-                    [sys.executable, str(GUARD), *self.command(port)], stdin=subprocess.PIPE,
-                    env={**os.environ, **self.environment})
+                self._guard = Guard(self.command(port), {**os.environ, **self.environment})
                 self.starts += 1
                 if self._becomes_healthy(f"http://127.0.0.1:{port}"):
                     failed, self._url = 0, f"http://127.0.0.1:{port}"
@@ -90,27 +118,26 @@ class Engine:
             self._settled.set()
 
     def _becomes_healthy(self, url: str) -> bool:
-        assert self._process is not None
+        assert self._guard is not None
         end = time.monotonic() + self.start_s
-        while self._process.poll() is None and time.monotonic() < end and not self._ending.wait(LOOK):
+        while not self._guard.ended(LOOK) and time.monotonic() < end and not self._ending.is_set():
             if _healthy(url):
                 return True
         return False
 
     def _watch(self) -> None:
-        assert self._process is not None and self._url is not None
+        assert self._guard is not None and self._url is not None
         misses, knocked = 0, time.monotonic()
-        while self._process.poll() is None and misses < MISSES and not self._ending.wait(LOOK):
+        while not self._guard.ended(LOOK) and misses < MISSES and not self._ending.is_set():
             if time.monotonic() - knocked >= KNOCK:
                 misses = 0 if _healthy(self._url) else misses + 1
                 knocked = time.monotonic()
 
     def _end_process(self) -> None:
         self._url = None
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()  # the guard's sign to end everything
-            self._process.wait()
-            self._process = None
+        if self._guard is not None:
+            self._guard.end()
+            self._guard = None
 
 
 def _healthy(url: str) -> bool:

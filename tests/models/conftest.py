@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import pytest
 SCRIPTS = Path(__file__).parents[2] / "deploy" / "models"
 PATIENCE_S = 900.0  # for a server on a busy machine to start or answer; says nothing of speed
 NAME = "smollm2"
+MARK = "MODEL_TEST_SERVER"
 
 
 def script(name: str) -> ModuleType:
@@ -69,6 +71,7 @@ class Server:
     root: str
     process: "subprocess.Popen[bytes]"
     log: Path
+    mark: str
 
     @property
     def url(self) -> str:
@@ -80,10 +83,32 @@ class Server:
         except httpx.HTTPError:
             return False
 
-    def tree(self) -> list[psutil.Process]:
-        """Its process and all that descend from it."""
-        first = psutil.Process(self.process.pid)
-        return [first, *first.children(recursive=True)]
+    def processes(self) -> list[psutil.Process]:
+        """All that began with it, wherever it went: by a mark in the environment, and by process group, since some
+        overwrite their environment with a title."""
+        marked = [p for p in psutil.process_iter() if _mark(p) == self.mark]
+        groups = {os.getpgid(p.pid) for p in marked if p.is_running()} - {os.getpgid(0)}
+        grouped = [p for p in psutil.process_iter() if p.pid and _group(p) in groups]
+        return list({p.pid: p for p in [*marked, *grouped]}.values())
+
+    def named(self, part: str) -> psutil.Process:
+        """The one process of it whose command line holds `part`."""
+        found, = (p for p in self.processes() if part in " ".join(p.cmdline()))
+        return found
+
+
+def _mark(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(MARK)
+    except psutil.Error:
+        return None
+
+
+def _group(process: psutil.Process) -> int | None:
+    try:
+        return None if process.status() == psutil.STATUS_ZOMBIE else os.getpgid(process.pid)
+    except (psutil.Error, ProcessLookupError):
+        return None
 
 
 def _environment(name: str) -> str:
@@ -95,10 +120,11 @@ def _environment(name: str) -> str:
 @contextmanager
 def _running(log: Path, port: int, *command: str) -> Iterator[Server]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "ENLIST_", "PYTHON"))}
+    mark = uuid.uuid4().hex
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**kept, "OMP_NUM_THREADS": "1",
-                                                                         "HF_HUB_OFFLINE": "1"})
-    server = Server(f"http://127.0.0.1:{port}", process, log)
+        process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True,
+                                   env={**kept, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", MARK: mark})
+    server = Server(f"http://127.0.0.1:{port}", process, log, mark)
     try:
         end = time.monotonic() + PATIENCE_S
         while not server.healthy():
@@ -136,11 +162,12 @@ def llamacpp(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 @pytest.fixture(scope="module")
 def vllm(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The same weights, converted, under vLLM with no Ray; the command is the one that the deployment uses."""
-    port, serve_vllm = _free_port(), script("serve_vllm")
-    given = serve_vllm.parse([str(gguf.parent / "smollm2-hf"), "--name", NAME, "--engine-python", _environment("vllm")])
-    settings = [f"{key}={value}" for key, value in serve_vllm.environment(given).items()]
+    port, vllm_command = _free_port(), script("vllm_command")
+    given = script("serve_vllm").parse([str(gguf.parent / "smollm2-hf"), "--name", NAME,
+                                        "--engine-python", _environment("vllm")])
+    settings = [f"{key}={value}" for key, value in vllm_command.environment(given).items()]
     with _running(tmp_path_factory.mktemp("vllm") / "log", port, "env", *settings,
-                  *serve_vllm.command(given, port)) as server:
+                  *vllm_command.command(given, port)) as server:
         yield server
 
 

@@ -50,7 +50,7 @@ def kept(engine: ModuleType, born: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_an_engine_that_is_killed_is_started_again_and_nothing_of_the_dead_one_stays(
-        kept: Any, born: Path, until: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        kept: Any, born: Path, until: Callable[..., Any]) -> None:
     kept.start()
     (first, child), = pids(born)
     os.kill(first, signal.SIGKILL)
@@ -74,6 +74,20 @@ def test_an_engine_does_not_outlive_an_owner_that_is_killed(born: Path, until: C
     owner.kill()
     owner.wait()
     until(lambda: not any(alive(pid) for pid in pids(born)[0]), "the engine ends", 60)
+
+
+def test_a_guard_that_is_killed_leaves_nothing_behind_and_the_engine_starts_again(
+        kept: Any, born: Path, until: Callable[..., Any]) -> None:
+    kept.start()
+    (first, child), = pids(born)
+    psutil.Process(first).parent().kill()
+    until(lambda: kept.starts == 2 and kept.url(), "it starts again", 60)
+    assert not alive(first) and not alive(child)
+
+
+def test_a_program_that_is_not_there_is_named(engine: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="no such program, or not to be run: /no/python"):
+        engine.Engine(lambda port: ["/no/python"], {}).start()
 
 
 def test_an_engine_that_hangs_is_started_again(kept: Any, born: Path, until: Callable[..., Any], engine: ModuleType,

@@ -10,23 +10,17 @@ from enlist.evals.cli.run import Models
 if TYPE_CHECKING:
     from enlist.agents.language.settings import ModelSettings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List the language models that runs may ask.",
-                  epilog="\b\nExample:\n  enlist models list --check")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.callback()
-def _models() -> None:
-    """List the language models that runs may ask."""
-
-
-@app.command("list", epilog="\b\nExample:\n  enlist models list --check")
-def list_models(
+@app.command(epilog="\b\nExample:\n  enlist models --check")
+def models(
     ctx: typer.Context,
     use_models: Models = None,
     check: Annotated[bool, typer.Option("--check", help="Ask each for one word; this may cost.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """List models: where they are, what they serve and cost, and whether their keys are set here."""
+    """List the language models that runs may ask: where they are, what they serve and cost, whether keys are set."""
     from enlist.agents.language.settings import configured
     from enlist.evals.cli.settings import settings
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from enlist.orchestrator import run
 from enlist.orchestrator.cluster import Connection
+from enlist.orchestrator.driver import Interrupt
 from enlist.tools.runtime.config import read
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.memory import open_memory
@@ -67,7 +68,17 @@ MODELS: dict[str, Model] = {
 }
 BROKEN = {"down": faults.status(500, {"Retry-After": "0"}), "refuses": faults.status(401), "cut": faults.cut("[\"a"),
           "slow": faults.silent(3.0), "stalls": faults.stalls("{", 3.0)}
-SETTINGS: dict[str, dict[str, Any]] = {"unpaid": {"budget_usd": 1e-6}, "paid": {"budget_usd": 100.0}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "unpaid": {"budget_usd": 1e-6}, "paid": {"budget_usd": 100.0}, "record": {"model_replay": "record:answers"},
+    "replay": {"model_replay": "replay:answers"}, "unseen": {"model_replay": "replay:."}}
+AGAIN = {"again": "paid"}  # runs in the home of another, whose endpoint is gone
+
+
+class Stopped(Interrupt):
+    """A driver that is told to end as soon as it may."""
+
+    def asked(self) -> bool:
+        return True
 
 
 class Server(faults.FaultServer):  # type: ignore[misc, name-defined]
@@ -85,17 +96,22 @@ class Server(faults.FaultServer):  # type: ignore[misc, name-defined]
 def one(folder: Path, name: str) -> dict[str, Any]:
     attached = folder / NAME
     attached.write_text(TEXT)
-    home = folder / f"home-{name}"
-    home.mkdir(parents=True)
+    home = folder / f"home-{AGAIN.get(name, name)}"
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "enlist.toml"
     with Server(name) as server:
-        if name != "plain":
-            (home / "enlist.toml").write_text(
+        if name != "plain" and name not in AGAIN:
+            settings.write_text(
                 f'[models.small]\nendpoint = "{server.address}"\nmodel = "served"\ncapabilities = ["wording"]\n'
                 f'key_env = "{"KEY_THAT_IS_NOT_SET" if name == "keyless" else "KEY_OF_TESTS"}"\n'
                 "usd_per_million_in = 1.0\nusd_per_million_out = 2.0\nfirst_byte_seconds = 0.5\nidle_seconds = 0.5\n")
         config = read({"home": str(home), "out": str(folder / f"out-{name}"), **SETTINGS.get(name, {})})
         try:
-            ended = run.run(config, "count the letters in this text", [attached])
+            ended = run.run(config, "count the letters in this text", [attached],
+                            interrupt=Stopped() if name == "resumed" else None)
+            if name == "resumed":
+                settings.unlink()  # what the run was made with is pinned
+                ended = run.resume(config, ended.run)
         except EnlistError as error:
             return {"error": error.to_dict(), "asked": len(server.requests)}
         asked = len(server.requests)

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = Path(__file__).parent / "model_runs.py"
 QUICK = ("plain", "honest", "altered", "loop", "down")
 LONG = ("plain", "garbage", "line", "obedient", "talkative", "echo", "refuses", "cut", "slow", "stalls", "keyless",
-        "unpaid", "paid")
+        "unpaid", "paid", "again", "record", "replay", "unseen", "resumed")
 REFUSED = {"altered": "changed a number", "loop": "came to no answer", "garbage": "stay as they are",
            "line": "'L42' for nothing", "obedient": "there is no tool 'shell'",
            "talkative": "stay as they are", "echo": "changed a word"}
@@ -122,3 +122,29 @@ def test_a_budget_that_covers_no_question_is_kept_and_told(told_at_length: Told)
     assert run["asked"] == 0 and run["document"]["cost"]["usd"] == 0
     assert any("budget" in note or "share" in note for note in run["document"]["notes"]), run["document"]
     assert told_at_length["paid"]["asked"] == 1
+
+
+@pytest.mark.slow  # whole runs
+def test_what_was_asked_once_is_not_asked_or_paid_again(told_at_length: Told) -> None:
+    first, again = told_at_length["paid"], told_at_length["again"]
+    holds(told_at_length["plain"], again)
+    assert lead(again) == lead(first) != lead(told_at_length["plain"])
+    assert again["asked"] == 0 == again["document"]["cost"]["usd"] and not again["document"]["reenlisted"]
+
+
+@pytest.mark.slow  # whole runs
+def test_a_recorded_run_is_repeated_without_its_model(told_at_length: Told) -> None:
+    record, replay = told_at_length["record"], told_at_length["replay"]
+    assert (record["asked"], replay["asked"]) == (1, 0)
+    assert lead(replay) == lead(record) != lead(told_at_length["plain"])
+    holds(told_at_length["plain"], replay)
+    change = without(told_at_length["plain"], told_at_length["unseen"])
+    assert "no answer to this question was recorded" in change["reason"] and told_at_length["unseen"]["asked"] == 0
+
+
+@pytest.mark.slow  # whole runs
+def test_a_run_that_goes_on_asks_the_model_that_it_was_made_with(told_at_length: Told) -> None:
+    run = told_at_length["resumed"]
+    holds(told_at_length["plain"], run)
+    assert [e["kind"] for e in run["events"]].count("run.interrupted") == 1
+    assert run["asked"] == 1 and "wording=model" in writer(run) and lead(run) != lead(told_at_length["plain"])

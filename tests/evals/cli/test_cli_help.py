@@ -10,7 +10,7 @@ import pytest
 from enlist.evals.cli.commands import COMMANDS
 
 GROUPS = {"agents": ("list", "show", "snapshot"), "tools": ("list", "show"), "envs": ("list", "show"),
-          "capabilities": ("list", "show"), "memory": ("search",), "config": ("show",), "models": ("list",),
+          "capabilities": ("list", "show"), "memory": ("search",), "config": ("show",),
           "campaign": ("run", "show", "diff", "list", "export")}
 PATHS = [(name,) for name in COMMANDS] + [(group, name) for group, names in GROUPS.items() for name in names]
 HEAVY = ("torch", "ray", "vllm", "langgraph", "mcp")

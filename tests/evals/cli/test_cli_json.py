@@ -26,7 +26,7 @@ GOOD: dict[str, tuple[list[str], set[str]]] = {
     "campaign": (["campaign", "list"], {"campaigns"}),
     "memory": (["memory", "search", "anything"], {"records"}),
     "config": (["config", "show"], {"settings", "models"}),
-    "models": (["models", "list"], {"models"}),
+    "models": (["models"], {"models"}),
     "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes", "waiting",
                                    "waiting_bytes", "grace_seconds"}),
 }
@@ -37,7 +37,7 @@ BAD: dict[str, list[str]] = {
     "capabilities": ["capabilities", "show", "absent"], "envs": ["envs", "show", "absent"],
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
     "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"],
-    "models": ["models", "list", "--use-models", "absent"]}
+    "models": ["models", "--use-models", "absent"]}
 
 
 @pytest.mark.parametrize("name", GOOD)

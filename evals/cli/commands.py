@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("models", "List the language models that runs may ask."),
     "memory": ("memory", "Search what runs have found."),
     "config": ("config", "Show each setting and where it comes from."),
+    "metrics": ("metrics", "Print what the runs amount to as Prometheus text."),
     "doctor": ("doctor", "Tell what works here, what is missing and how to get it."),
     "gc": ("gc", "Delete old runs and files that nothing refers to."),
 }

@@ -18,7 +18,8 @@ APPLICATION = "enlist-model"
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(usage="%(prog)s MODEL [OPTION...] [-- FLAG_OF_VLLM...]", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a Hugging Face folder that every node can read")
     parser.add_argument("--name", default="model", help="what clients call the model")
     parser.add_argument("--host", default="127.0.0.1")
@@ -33,8 +34,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--max-model-len", type=int, default=2048, help="tokens of a request with its answer")
     parser.add_argument("--start-seconds", type=float, default=900, help="that vLLM may take to become healthy")
     parser.add_argument("--address", help="of a Ray cluster that exists; without it, a local Ray")
-    parser.add_argument("extra", nargs="*", metavar="-- FLAGS", help="for vLLM, after --")
-    return parser.parse_args(words)
+    cut = words.index("--") if "--" in words else len(words)
+    return parser.parse_args(words[:cut], argparse.Namespace(extra=words[cut + 1:]))
 
 
 def main() -> None:

@@ -37,6 +37,11 @@ def script(name: str) -> ModuleType:
 
 
 @pytest.fixture
+def scripts() -> Callable[[str], ModuleType]:
+    return script
+
+
+@pytest.fixture
 def relay() -> ModuleType:
     return script("relay")
 

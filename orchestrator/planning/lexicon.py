@@ -15,7 +15,7 @@ from enlist.orchestrator.planning.devices import find_devices
 
 MAX_CHARACTERS = 20_000
 """Longer texts are read at their two ends: what is asked stands there, and work stays bounded."""
-MIN_MENDED = 6
+MIN_MENDED = 5
 """Shorter words have too many true neighbours at one letter's distance to be mended."""
 
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -46,6 +46,8 @@ def ends(text: str, limit: int = MAX_CHARACTERS) -> str:
 
 def fold(text: str) -> str:
     """`text` without case, compatibility forms, accents and typographic apostrophes."""
+    if text.isascii():
+        return text.casefold()
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
     return "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
 

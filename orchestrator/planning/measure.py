@@ -1,15 +1,18 @@
-"""How well requests are routed, measured on requests that somebody else wrote.
+"""How well requests are routed, measured on requests that were written without sight of the planner or before it.
 
-    python -m enlist.orchestrator.planning.measure REQUESTS.yaml [--json]
+    python -m enlist.orchestrator.planning.measure FILE... [--whole] [--confusion] [--json]
 
-The file lists requests: `id`, `text`, `attach` (artifact kinds), `capabilities` (what is asked for; none: decline).
-They fall into two halves by the SHA-256 of their id: even is the tuning half, whose misroutes are shown; odd is the
-untouched half, which is only ever scored as a whole.
+A file lists requests: `id`, `text`, `attach` (artifact kinds), `capabilities` (what is asked for; none: decline).
+`--whole` prints figures only and no request's outcome, so that a file that nobody may look into can be scored. Without
+it, misrouted requests are listed, but for a third of them by the SHA-256 of their id: whoever tunes the planner holds
+these back and scores them apart (`held`).
 
 Figures: `top1`: of requests in scope, those whose best match is among what is asked for. `decline_recall`: of requests
 out of scope, those declined. `decline_precision`: of declined requests, those out of scope. `multi_f1`: mean over
 requests for several capabilities of the F1 of the matched set. `exact`: of all requests, those whose set is exactly
-right. Shares come with their Wilson 95 % interval.
+right. `misrouted`: of all requests, those routed to anything that was not asked for, rather than declined;
+`misrouted_en` and `misrouted_other` tell requests in English from all others. Shares come with their Wilson 95 %
+interval. The confusion table is Markdown.
 """
 
 import argparse
@@ -24,11 +27,12 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from enlist.orchestrator.capabilities import Capability, load_capabilities
+from enlist.orchestrator.planning.language import language
 from enlist.orchestrator.planning.route import route
 from enlist.orchestrator.request import Strict
 from enlist.tools.runtime.errors import EnlistError
 
-HALVES = ("tuning", "untouched")
+PARTS = ("read", "held")
 
 
 class Example(Strict):
@@ -66,9 +70,9 @@ def load_examples(path: Path) -> list[Example]:
                           allowed="a YAML list of requests", fix=str(error)) from error
 
 
-def half(example: Example) -> str:
-    """`tuning` or `untouched`, by the parity of the SHA-256 of the id."""
-    return HALVES[hashlib.sha256(example.id.encode()).digest()[-1] % 2]
+def part(example: Example) -> str:
+    """`held` for a third of all ids, by the SHA-256 of the id, else `read`."""
+    return PARTS[hashlib.sha256(example.id.encode()).digest()[-1] % 3 == 0]
 
 
 def outcomes(examples: Sequence[Example], capabilities: Mapping[str, Capability]) -> list[Outcome]:
@@ -83,13 +87,22 @@ def figures(routed: Sequence[Outcome]) -> dict[str, Share]:
     outside = [o for o in routed if not o.example.capabilities]
     declined = [o for o in routed if not o.matched]
     several = [o for o in inside if len(o.example.capabilities) > 1]
+    english = [o for o in routed if language(o.example.text) == "en"]
+    other = [o for o in routed if language(o.example.text) != "en"]
     return {
         "top1": _share([o.matched[:1] != () and o.matched[0] in o.example.capabilities for o in inside]),
         "decline_recall": _share([not o.matched for o in outside]),
         "decline_precision": _share([not o.example.capabilities for o in declined]),
         "multi_f1": Share(value=sum(_f1(o) for o in several) / max(1, len(several)), count=len(several)),
         "exact": _share([set(o.matched) == set(o.example.capabilities) for o in routed]),
+        "misrouted": _share([_strayed(o) for o in routed]),
+        "misrouted_en": _share([_strayed(o) for o in english]),
+        "misrouted_other": _share([_strayed(o) for o in other]),
     }
+
+
+def _strayed(outcome: Outcome) -> bool:
+    return not set(outcome.matched) <= set(outcome.example.capabilities)
 
 
 def _f1(outcome: Outcome) -> float:
@@ -119,26 +132,45 @@ def _name(capabilities: Sequence[str]) -> str:
     return " + ".join(sorted(capabilities)) or "decline"
 
 
+def table(counts: Sequence[tuple[str, str, int]]) -> str:
+    """A confusion table in Markdown."""
+    rows = [f"| {asked} | {matched} | {n} |" for asked, matched, n in counts]
+    return "\n".join(["| asked for | routed to | requests |", "|---|---|---|", *rows])
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures of both halves, and the confusion table of the tuning half."""
+    """Print the figures of the files, and what was misrouted where it may be seen."""
     parser = argparse.ArgumentParser(prog="python -m enlist.orchestrator.planning.measure",
-                                     description="Measure routing on a file of requests.")
-    parser.add_argument("requests", type=Path)
+                                     description="Measure routing on files of requests.")
+    parser.add_argument("requests", type=Path, nargs="+")
+    parser.add_argument("--whole", action="store_true", help="figures only, no request's outcome")
+    parser.add_argument("--confusion", action="store_true", help="print what was routed to what, in Markdown")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
-    routed = outcomes(load_examples(given.requests), load_capabilities())
-    by_half = {name: [o for o in routed if half(o.example) == name] for name in HALVES}
-    table = confusion(by_half["tuning"])
+    capabilities = load_capabilities()
+    columns: dict[str, list[Outcome]] = {}
+    for path in given.requests:
+        routed = outcomes(load_examples(path), capabilities)
+        columns[path.stem] = routed
+        if not given.whole:
+            columns |= {f"{path.stem}:{name}": [o for o in routed if part(o.example) == name] for name in PARTS}
+    measured = {name: figures(routed) for name, routed in columns.items()}
+    whole = [o for path in given.requests for o in columns[path.stem]]
     if given.json:
-        print(json.dumps({"figures": {name: {k: v.model_dump() for k, v in figures(part).items()}
-                                      for name, part in by_half.items()}, "confusion_of_tuning": table}, indent=2))
+        print(json.dumps({"figures": {name: {k: v.model_dump() for k, v in found.items()}
+                                      for name, found in measured.items()},
+                          "confusion": confusion(whole) if given.confusion else None}, indent=2))
         return
-    print(f"{'figure':<18}" + "".join(f"{name:>32}" for name in HALVES))
-    for figure in figures(routed):
-        print(f"{figure:<18}" + "".join(f"{_cell(figures(by_half[name])[figure]):>32}" for name in HALVES))
-    print("\nconfusion of the tuning half: asked for -> routed to")
-    for asked, matched, n in table:
-        print(f"{n:>4}  {asked} -> {matched}")
+    print("| figure | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
+    for figure in figures(()):
+        print(f"| {figure} | " + " | ".join(_cell(found[figure]) for found in measured.values()) + " |")
+    if given.confusion:
+        print("\n" + table(confusion(whole)))
+    if not given.whole:
+        print("\nmisrouted, but for the held third:")
+        for o in whole:
+            if part(o.example) == "read" and set(o.matched) != set(o.example.capabilities):
+                print(f"{o.example.id}: {_name(o.example.capabilities)} -> {_name(o.matched)}: {o.example.text}")
 
 
 def _cell(share: Share) -> str:

@@ -1,7 +1,8 @@
-"""Routing on 150 requests that another hand wrote from the capability names alone.
+"""Routing on requests that other hands wrote.
 
-The floors lie a little below what was measured (docs/planning.md), so that a change which loses requests is seen. The
-untouched half has never been looked at while routing was tuned; it is scored as a whole only.
+The blind set was written from the capability names alone; nobody who tunes the planner reads it, and it is scored as a
+whole only. The floors lie a little below what was measured (docs/planning.md), so that a change which loses requests is
+seen.
 """
 
 import json
@@ -9,27 +10,30 @@ from pathlib import Path
 
 import pytest
 
-from enlist.orchestrator.planning.measure import Example, Outcome, figures, half, load_examples, main, outcomes
+from enlist.orchestrator.capabilities import load_capabilities
+from enlist.orchestrator.planning.measure import Example, Outcome, figures, load_examples, main, outcomes, part
 from enlist.tools.runtime.errors import EnlistError
 
-REQUESTS = Path(__file__).parents[2] / "data" / "routing" / "requests.yaml"
+DATA = Path(__file__).parents[2] / "data" / "routing"
 FLOORS = {
-    "tuning": {"top1": 0.97, "decline_recall": 0.95, "decline_precision": 0.95, "multi_f1": 0.94},
-    "untouched": {"top1": 0.89, "decline_recall": 0.88, "decline_precision": 0.80, "multi_f1": 0.88},
+    "requests-blind": {"top1": 0.90, "decline_recall": 0.88, "decline_precision": 0.85, "multi_f1": 0.89},
+    "requests": {"top1": 0.97, "decline_recall": 0.95, "decline_precision": 0.94, "multi_f1": 0.95},
+    "requests-tuning": {"top1": 0.95, "decline_recall": 0.95, "decline_precision": 0.90, "multi_f1": 0.93},
+    "requests-near": {"top1": 0.84, "decline_recall": 0.89, "decline_precision": 0.93},
+    "requests-long": {"top1": 0.7, "decline_recall": 0.8, "decline_precision": 0.84},
 }
 
 
-@pytest.fixture(scope="module")
-def routed():
-    from enlist.orchestrator.capabilities import load_capabilities
-
-    return outcomes(load_examples(REQUESTS), load_capabilities())
-
-
 @pytest.mark.parametrize("name", FLOORS)
-def test_each_half_is_routed_at_least_as_well_as_was_measured(routed, name):
-    measured = figures([o for o in routed if half(o.example) == name])
-    assert {k: v.value for k, v in measured.items() if k in FLOORS[name] and v.value < FLOORS[name][k]} == {}
+def test_each_set_is_routed_at_least_as_well_as_was_measured(name):
+    measured = figures(outcomes(load_examples(DATA / f"{name}.yaml"), load_capabilities()))
+    assert {k: v.value for k, v in measured.items() if v.value < FLOORS[name].get(k, 0.0)} == {}
+
+
+def test_the_blind_set_is_what_was_asked_for():
+    blind = load_examples(DATA / "requests-blind.yaml")
+    assert len(blind) >= 150 and {c for e in blind for c in e.capabilities} == set(load_capabilities())
+    assert 0.3 <= sum(not e.capabilities for e in blind) / len(blind) <= 0.4
 
 
 def test_the_figures_of_a_small_set_are_those_worked_out_by_hand():
@@ -43,27 +47,31 @@ def test_the_figures_of_a_small_set_are_those_worked_out_by_hand():
     assert found["decline_precision"].value == 1 / 2
     assert found["multi_f1"].value == 1 / 2
     assert found["exact"].value == 2 / 6
+    assert found["misrouted"].value == 3 / 6
     # Wilson 95 % interval of 1 in 2, from the closed form with z = 1.96
     assert (found["decline_recall"].low, found["decline_recall"].high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
 
 
 def test_the_figures_in_the_docs_are_those_that_the_command_prints(capsys):
     page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text("utf-8")
-    page = page.partition("\nNow:\n")[2].partition("\n### ")[0]
-    main([str(REQUESTS)])
-    printed = [line.split() for line in capsys.readouterr().out.splitlines()[1:6]]
-    rows = [line.replace("|", " ").split() for line in page.splitlines() if line.startswith("| ")]
-    assert [row for row in rows if row[0] != "figure"] == printed
+    main([str(DATA / "requests-blind.yaml"), "--whole", "--confusion"])
+    figures_of_blind, _, confusion = capsys.readouterr().out.strip().partition("\n\n")
+    assert figures_of_blind in page and confusion in page
+    main([str(DATA / f"{name}.yaml") for name in ("requests", "requests-tuning", "requests-near", "requests-long")]
+         + ["--whole"])
+    assert capsys.readouterr().out.strip() in page
 
 
-def test_the_command_prints_json_with_the_confusion_of_the_tuning_half_only(tmp_path, capsys):
+def test_the_whole_of_a_set_is_scored_without_a_word_of_its_requests(tmp_path, capsys):
     strayed = [Example(id=f"r{i}", text="tell me a joke", capabilities=("uncertainty",)) for i in range(20)]
     (tmp_path / "r.yaml").write_text(json.dumps([e.model_dump() for e in strayed]))
-    main([str(tmp_path / "r.yaml"), "--json"])
-    printed = json.loads(capsys.readouterr().out)
-    of_tuning = sum(half(e) == "tuning" for e in strayed)
-    assert 0 < of_tuning < 20
-    assert printed["confusion_of_tuning"] == [["uncertainty", "decline", of_tuning]]
+    main([str(tmp_path / "r.yaml"), "--whole"])
+    assert "joke" not in capsys.readouterr().out
+    main([str(tmp_path / "r.yaml")])
+    shown = capsys.readouterr().out.count("tell me a joke")
+    assert 0 < shown == sum(part(e) == "read" for e in strayed) < 20  # a third is held back
+    main([str(tmp_path / "r.yaml"), "--json", "--confusion"])
+    assert json.loads(capsys.readouterr().out)["confusion"] == [["uncertainty", "decline", 20]]
 
 
 def test_a_malformed_file_of_requests_is_refused(tmp_path):

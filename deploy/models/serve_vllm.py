@@ -38,11 +38,18 @@ def parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words[:cut], argparse.Namespace(extra=words[cut + 1:]))
 
 
+def _stop(*_: object) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # an end that was begun is not cut short
+    raise SystemExit
+
+
 def main() -> None:
     given = parse(sys.argv[1:])
     os.environ["RAY_AUTH_MODE"] = "token"
     if not given.address and not os.environ.get("RAY_AUTH_TOKEN_PATH"):
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    os.environ["RAY_DISABLE_FAILURE_SIGNAL_HANDLER"] = "1"  # it would abort this process on SIGTERM
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
@@ -50,12 +57,11 @@ def main() -> None:
     from ray import serve
     from replica import Model
 
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
     local: dict[str, Any] = {} if given.address else {"include_dashboard": False}
     ray.init(address=given.address or "local", namespace="serve", log_to_driver=False,
              runtime_env={"working_dir": str(Path(__file__).parent)}, **local)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _stop)  # after ray.init, which takes SIGTERM for itself
     try:
         serve.start(http_options={"host": given.host, "port": given.port})
         deployment = serve.deployment(
@@ -64,7 +70,7 @@ def main() -> None:
             ray_actor_options={"num_cpus": given.num_cpus, "num_gpus": given.num_gpus})
         serve.run(deployment.bind(given), name=APPLICATION, route_prefix="/")
         print(f"http://{given.host}:{given.port}/v1", flush=True)
-        ended.wait()
+        threading.Event().wait()
     finally:
         if given.address:
             serve.delete(APPLICATION)

@@ -9,7 +9,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -176,11 +176,22 @@ def vllm(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
         yield server
 
 
+def _ray_serve(gguf: Path, log: Path) -> AbstractContextManager[Server]:
+    port = _free_port()
+    return _running(log, port, _environment("serve"), str(SCRIPTS / "serve_vllm.py"), str(gguf.parent / "smollm2-hf"),
+                    "--name", NAME, "--port", str(port), "--engine-python", _environment("vllm"),
+                    "--slots", "2", "--waiting", "2")
+
+
 @pytest.fixture(scope="module")
 def ray_serve(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The same under a Ray Serve deployment that owns the vLLM process: two slots, a line of two."""
-    port = _free_port()
-    with _running(tmp_path_factory.mktemp("serve") / "log", port, _environment("serve"),
-                  str(SCRIPTS / "serve_vllm.py"), str(gguf.parent / "smollm2-hf"), "--name", NAME, "--port", str(port),
-                  "--engine-python", _environment("vllm"), "--slots", "2", "--waiting", "2") as server:
+    with _ray_serve(gguf, tmp_path_factory.mktemp("serve") / "log") as server:
+        yield server
+
+
+@pytest.fixture
+def short_lived_ray_serve(gguf: Path, tmp_path: Path) -> Iterator[Server]:
+    """One that a test may end."""
+    with _ray_serve(gguf, tmp_path / "log") as server:
         yield server

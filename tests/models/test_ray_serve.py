@@ -116,3 +116,9 @@ def test_sigterm_ends_everything_that_was_started(ray_serve: Any, until: Until) 
     until(lambda: not [p for p in everything if p.is_running() and p.status() != psutil.STATUS_ZOMBIE],
           "every process ends", 60)
     assert not ray_serve.processes()
+
+
+def test_an_engine_ends_when_what_serves_it_is_killed(short_lived_ray_serve: Any, until: Until) -> None:
+    group = os.getpgid(engine(short_lived_ray_serve).pid)
+    short_lived_ray_serve.process.kill()
+    until(lambda: not _members(group), "nothing of the engine is left", 120)

@@ -28,6 +28,7 @@ from enlist.orchestrator.request import Attachment, Budget, Request
 from enlist.orchestrator.snapshots import pinned_pool
 from enlist.orchestrator.state import ENDED, RunState, Status
 from enlist.orchestrator.team import Team, enlist_team
+from enlist.orchestrator.telemetry import exporting
 from enlist.tools.runtime import registry
 from enlist.tools.runtime.config import Config
 from enlist.tools.runtime.errors import EnlistError
@@ -185,7 +186,7 @@ def show(memory: Memory, config: Config, id: str) -> Ended:
 
 def _drive(memory: Memory, config: Config, id: str, pool: Pool, planning: Planning, watch: Watch,
            interrupt: Interrupt) -> Ended:
-    with Lease(memory, id) as lease, interrupt, ExitStack() as ending:
+    with Lease(memory, id) as lease, interrupt, exporting(memory, id, lease.attempt), ExitStack() as ending:
         connection = Connection(config.home, config["address"], config["ray_auth_mode"]) if planning.plan else None
         if connection is not None:
             ending.callback(connection.close)

@@ -4,8 +4,8 @@ They are right for runs of any machine that shares the store. All are gauges ove
 `enlist gc` lowers them, which a counter may not.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -17,7 +17,7 @@ from enlist.tools.runtime.events import Event
 from enlist.tools.runtime.memory.protocol import Memory
 
 Labels = tuple[tuple[str, str], ...]
-Sums = Counter[tuple[str, Labels]]
+Sums = defaultdict[tuple[str, Labels], float]
 
 FAMILIES = {
     "enlist_runs": "Runs, by status.",
@@ -44,21 +44,22 @@ class Reckoned:
 def reckon(memory: Memory, limit: int, known: dict[str, Reckoned]) -> Sums:
     """The sums over the newest `limit` runs. In `known` stands what is known of each run already: one that has no new
     events is not read again."""
-    total: Sums = Counter({("enlist_tokens", ()): 0, ("enlist_usd", ()): 0})
+    total: Sums = defaultdict(float, {("enlist_tokens", ()): 0.0, ("enlist_usd", ()): 0.0})
     for id in memory.runs(limit):
         run = known.get(id)
         if run is None or memory.events(id, after=run.state.last_seq, limit=1):
             events = memory.events(id)
             run = known[id] = Reckoned(RunState(id), sum_up(events))
             run.state.extend(events)
-        total.update(run.sums)
+        for what, amount in run.sums.items():
+            total[what] += amount
         total["enlist_runs", (("status", status_now(memory, run.state)),)] += 1
     return total
 
 
 def sum_up(events: Iterable[Event]) -> Sums:
     """The sums of one run's journal, but for its status."""
-    sums: Sums = Counter()
+    sums: Sums = defaultdict(float)
     begun: dict[tuple[str, str | None], float] = {}
     for event in events:
         role, data = event.role or "", event.data
@@ -84,7 +85,7 @@ def sum_up(events: Iterable[Event]) -> Sums:
     return sums
 
 
-def exposition(sums: Sums) -> str:
+def exposition(sums: Mapping[tuple[str, Labels], float]) -> str:
     """The sums in Prometheus' text format, version 0.0.4."""
     lines = []
     for family, meaning in FAMILIES.items():

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import httpx
 import pytest
 from mcp import MCPError
 
+from enlist.evals.cli.main import main
 from enlist.tools.runtime.memory import open_memory
 
 TOKEN = "a-token-of-the-tests-0123456789"
@@ -137,8 +137,12 @@ def test_a_client_whose_connection_breaks_without_a_word_takes_its_tool_along(
     ((), None, "needs a token"), (("--token-file", "absent"), None, "cannot be read"), ((), "short", "too short"),
     (("--tools", "solar-captrue"), TOKEN, "solar-capture")], ids=range(4))
 def test_it_does_not_start_without_a_token_or_with_a_tool_that_is_not_there(
-        place: Any, tmp_path: Path, arguments: tuple[str, ...], variable: str | None, word: str) -> None:
-    more = {} if variable is None else {"ENLIST_MCP_TOKEN": variable}
-    said = subprocess.run(["enlist", "mcp", "--http", "--port", "0", *arguments], cwd=tmp_path, timeout=60,
-                          env={**place.environment, **more}, capture_output=True, text=True)
-    assert said.returncode == 2 and word in said.stderr and not said.stdout
+        monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path,
+        arguments: tuple[str, ...], variable: str | None, word: str) -> None:
+    monkeypatch.setenv("ENLIST_HOME", str(tmp_path))
+    monkeypatch.delenv("ENLIST_MCP_TOKEN", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("ENLIST_MCP_TOKEN", variable)
+    assert main(["mcp", "--http", "--port", "0", *arguments]) == 2
+    said = capfd.readouterr()
+    assert word in said.err and not said.out

@@ -48,6 +48,7 @@ def test_a_file_comes_by_path_as_text_or_in_base64_and_a_plug_ins_tool_counts_it
     assert results[0].meta["enlist"]["sandbox"] == "basic"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_called_is_told_with_what_is_allowed_and_how_to_mend_it(place: Any) -> None:
     bad = [({"txt": "notes.txt"}, "bad_input", "text"), ({"text": "absent.txt"}, "not_found", "absent.txt"),
            ({"text": {"name": "../notes.txt", "file_text": ""}}, "bad_input", "folder"),
@@ -73,7 +74,8 @@ def test_a_tool_over_its_time_is_killed_with_its_children(place: Any, sleeping: 
     assert result.structured_content["error"]["code"] == "timeout" and sleeping.begun() and sleeping.gone()
 
 
-@pytest.mark.parametrize("mode", [pytest.param("auto", marks=pytest.mark.slow), "legacy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_cancelled_call_kills_the_tool_and_the_server_goes_on(place: Any, sleeping: Any, mode: str) -> None:
     async def cancel() -> Any:
         async with Client(place.stdio(), mode=mode) as client:

@@ -37,7 +37,8 @@ BAD: dict[str, list[str]] = {
     "capabilities": ["capabilities", "show", "absent"], "envs": ["envs", "show", "absent"],
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
     "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"],
-    "models": ["models", "--use-models", "absent"]}
+    "models": ["models", "--use-models", "absent"], "metrics": ["metrics", "--limit", "none"],
+    "mcp": ["mcp", "--tools", "absent"]}
 
 
 @pytest.mark.parametrize("name", GOOD)

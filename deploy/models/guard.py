@@ -36,11 +36,17 @@ def _end(command: "subprocess.Popen[bytes]") -> None:
     _signal(command.pid, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         command.wait(MOMENT)
-    end = time.monotonic() + REST
-    while _signal(command.pid, 0) and time.monotonic() < end:
-        time.sleep(0.05)
+    _gone(command.pid)
     _signal(command.pid, signal.SIGKILL)
     command.wait()
+    _gone(command.pid)  # what was killed takes a moment to be dead
+
+
+def _gone(group: int) -> None:
+    """Wait until a group has no process, but not long: one that nobody buries stays for ever."""
+    end = time.monotonic() + REST
+    while _signal(group, 0) and time.monotonic() < end:
+        time.sleep(0.05)
 
 
 def main() -> None:

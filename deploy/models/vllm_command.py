@@ -2,6 +2,8 @@
 
 import argparse
 
+COMPACT = '{"backend": "xgrammar", "disable_any_whitespace": true}'
+"""Answers by schema without white space between tokens: a small model may else fill its whole answer with it."""
 QUIET = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
 
 
@@ -12,7 +14,8 @@ def command(given: argparse.Namespace, port: int) -> list[str]:
         there = ["--tensor-parallel-size", str(given.num_gpus), "--distributed-executor-backend", "mp"]
     return [given.engine_python, "-m", "vllm.entrypoints.openai.api_server", "--model", given.model,
             "--served-model-name", given.name, "--host", "127.0.0.1", "--port", str(port),
-            "--max-model-len", str(given.max_model_len), "--max-num-seqs", str(given.slots), *there, *given.extra]
+            "--max-model-len", str(given.max_model_len), "--max-num-seqs", str(given.slots),
+            "--structured-outputs-config", COMPACT, *there, *given.extra]
 
 
 def environment(given: argparse.Namespace) -> dict[str, str]:

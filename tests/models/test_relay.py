@@ -94,7 +94,8 @@ def with_engine(story: Callable[[Engine], Awaitable[None]], **facts: Any) -> Non
         engine = Engine(**facts)
         server = await asyncio.start_server(engine.answer, "127.0.0.1", 0)
         engine.port = server.sockets[0].getsockname()[1]
-        await story(engine)
+        async with asyncio.timeout(60):
+            await story(engine)
         server.close()
 
     asyncio.run(run())

@@ -6,9 +6,9 @@ from enlist.agents.graph import Draft, State
 from enlist.agents.work import Work
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import Check, Finding
-from enlist.tools.solar.bounds import Bounds
-from enlist.tools.solar.check import Count
 from enlist.tools.solar.confirm import ROUTE, checks
+from enlist.tools.solar.pricing.bounds import Bounds
+from enlist.tools.solar.pytorch.check import Count
 
 STATED_ROUTE = "the request's own words"
 FUSED = "fused lower bound"

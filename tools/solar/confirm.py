@@ -12,10 +12,10 @@ from typing import Literal
 
 from enlist.tools.runtime.findings import Check, CheckStatus, Finding
 from enlist.tools.runtime.tool import ToolModel
-from enlist.tools.solar.amounts import amount, duration
-from enlist.tools.solar.bounds import Bounds, DeviceBounds
-from enlist.tools.solar.check import Count, Launch
 from enlist.tools.solar.hardware import Device, resolve
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
+from enlist.tools.solar.pytorch.check import Count, Launch
+from enlist.tools.solar.report.amounts import amount, duration
 
 ROUTE = "solar-check"
 _FAR = 1.5  # a factor that no such difference explains

@@ -1,8 +1,9 @@
-"""The graph that crosses from the sandbox: operators over tensors with shapes, strides and dtypes, and no code.
+"""The graph in which all front ends meet: operators over tensors with shapes, dtypes and structure, and no code.
 
-A tensor is an allocation or a view into one (`alias_of`). A node is one aten operator; an operator whose outputs are
-all views moves no data. Whoever reads a `Graph` may rely on what its validators check: ids are known, numbers are
-finite and not negative, aliases form no cycle.
+A tensor is an allocation or a view into one (`alias_of`). A node is one operator, named by its front end: aten's own
+names ("linear"), "lax." for JAX, "loop." for what is lifted from the Affine Loop IR; an operator whose outputs are all
+views moves no data. What an operator costs is in `work`. A graph crosses from the sandbox as JSON: whoever reads one
+may rely on what its validators check: ids are known, numbers are finite and not negative, aliases form no cycle.
 """
 
 from collections.abc import Mapping
@@ -16,12 +17,19 @@ Role = Literal["input", "parameter", "buffer", "constant", "intermediate", "outp
 Scalar = bool | int | float | str | None
 Attribute = Scalar | list[Scalar] | list[list[Scalar]]
 
-ITEM_BYTES: Mapping[str, int] = {
-    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1,
-    "complex64": 8, "complex128": 16, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
-    "uint16": 2, "uint32": 4, "uint64": 8,
+Phase = Literal["forward", "backward", "optimizer"]
+"""Part of a training step. Phases are separate calls: what a later one uses of an earlier one crosses DRAM between."""
+
+Structure = Literal["dense", "upper", "lower", "diagonal", "zero", "constant"]
+"""What is known of a tensor's values: triangular in its last two dimensions, diagonal, all zero, or all equal."""
+
+ITEM_BITS: Mapping[str, int] = {
+    "float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "complex32": 32, "complex64": 64, "complex128": 128,
+    "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3fnuz": 8, "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8,
+    "float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "int1": 1,
+    "int64": 64, "int32": 32, "int16": 16, "int8": 8, "uint8": 8, "bool": 8, "uint16": 16, "uint32": 32, "uint64": 64,
 }
-"""Bytes of one element by torch's dtype name."""
+"""Bits of one element by torch's dtype name; below 8 they are packed."""
 
 
 class _Strict(BaseModel):
@@ -30,7 +38,8 @@ class _Strict(BaseModel):
 
 class Tensor(_Strict):
     """One tensor: `strides` in elements; `alias_of` names the tensor whose storage it shares; an output of the model
-    has `is_output`, whatever its role."""
+    has `is_output`, whatever its role. `structure` is what its values are known to be, `structure_from` says by what
+    ("assumed from example", or the operator that makes it so)."""
 
     id: str
     shape: tuple[NonNegativeInt, ...]
@@ -40,11 +49,13 @@ class Tensor(_Strict):
     name: str = ""
     is_output: bool = False
     alias_of: str | None = None
+    structure: Structure = "dense"
+    structure_from: str = ""
 
     @model_validator(mode="after")
     def _fits(self) -> "Tensor":
-        if self.dtype not in ITEM_BYTES:
-            raise ValueError(f"tensor {self.id}: unknown dtype {self.dtype!r}; one of {sorted(ITEM_BYTES)}")
+        if self.dtype not in ITEM_BITS:
+            raise ValueError(f"tensor {self.id}: unknown dtype {self.dtype!r}; one of {sorted(ITEM_BITS)}")
         if len(self.shape) != len(self.strides):
             raise ValueError(f"tensor {self.id}: {len(self.shape)} sizes but {len(self.strides)} strides")
         return self
@@ -54,9 +65,9 @@ class Tensor(_Strict):
         """The number of elements, repeated ones of an expanded tensor counted each time."""
         return prod(self.shape)
 
-    @property
-    def item_bytes(self) -> int:
-        return ITEM_BYTES[self.dtype]
+    def nbytes(self, elements: int) -> int:
+        """Bytes that so many of its elements take."""
+        return -(-elements * ITEM_BITS[self.dtype] // 8)
 
     @property
     def distinct(self) -> int:
@@ -73,7 +84,13 @@ class Tensor(_Strict):
 
 
 class Node(_Strict):
-    """One operator: `slots` names the argument that each of `inputs` fills; `attributes` holds the other arguments."""
+    """One operator: `slots` names the argument that each of `inputs` fills; `attributes` holds the other arguments.
+
+    `repeat` is how often it runs: the body of a loop is in the graph once. Inside, the view operator `loop_slice` gives
+    the part of its input that one iteration sees; over all iterations these parts are the whole input. `loop_stack`,
+    also a view, is the part of its input, the stacked result, that one iteration writes. What an iteration hands to the
+    next (the carry) is an intermediate.
+    """
 
     id: str
     op: str
@@ -82,6 +99,8 @@ class Node(_Strict):
     slots: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, Attribute] = Field(default_factory=dict)
+    repeat: int = Field(default=1, ge=1)
+    phase: Phase = "forward"
 
     @model_validator(mode="after")
     def _fits(self) -> "Node":

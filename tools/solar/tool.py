@@ -18,12 +18,12 @@ from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import Finding, Scalar
 from enlist.tools.runtime.tool import Resources, Tool, ToolContext, ToolModel
-from enlist.tools.solar.amounts import duration
-from enlist.tools.solar.bounds import Bounds, DeviceBounds, bounds
-from enlist.tools.solar.check import Count, count
 from enlist.tools.solar.dtypes import dtype_name
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, bounds
+from enlist.tools.solar.pytorch.check import Count, count
+from enlist.tools.solar.report.amounts import duration
 
 GRAPH_MEDIA_TYPE = "application/vnd.enlist.graph+json"
 _EXAMPLE_REF = {"sha256": "0" * 64, "name": "model.py", "bytes": 1}
@@ -63,7 +63,7 @@ class BoundsInput(ToolModel):
 
 def run_capture(given: ModelInput, ctx: ToolContext) -> CaptureOutput:
     """Capture a model file; runs inside the sandbox."""
-    from enlist.tools.solar.capture import capture
+    from enlist.tools.solar.pytorch.capture import capture
 
     with _laid_out(given, ctx) as path:
         graph = capture(path, given.target, given.model.name)
@@ -145,7 +145,7 @@ BOUNDS = Tool(
     name="solar-bounds", version="1.1.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",
     example={"graph": _EXAMPLE_REF | {"name": "model.graph.json"}, "devices": ["H100"]}, check_route=_CHECK,
-    findings="enlist.tools.solar.tool:findings", section="enlist.tools.solar.report:sections",
+    findings="enlist.tools.solar.tool:findings", section="enlist.tools.solar.report.answer:sections",
     errors=("bad_input", "not_found", "invalid_output"))
 CHECK = Tool(
     name="solar-check", version="1.0.0", summary="Count a PyTorch model's FLOP and bytes by a second route",

@@ -10,9 +10,9 @@ import pytest
 from enlist.tools.runtime.findings import Finding, ToolEvidence
 from enlist.tools.runtime.memory import open_memory
 from enlist.tools.runtime.memory.protocol import NewRecord
-from enlist.tools.solar.bounds import bounds
-from enlist.tools.solar.capture import capture
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pytorch.capture import capture
 from enlist.tools.solar.tool import BOUNDS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "gpt2.py"

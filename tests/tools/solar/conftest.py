@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.solar.capture import capture
-from enlist.tools.solar.check import Count, count
 from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.pytorch.capture import capture
+from enlist.tools.solar.pytorch.check import Count, count
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

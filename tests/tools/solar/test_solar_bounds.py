@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.bounds import bounds
-from enlist.tools.solar.check import Count
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import Device, resolve
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pytorch.check import Count
 
 (PCIE,) = resolve(["H100 PCIe"])
 BANDWIDTH = 2039e9

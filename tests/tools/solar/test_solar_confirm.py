@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.solar.amounts import duration
-from enlist.tools.solar.bounds import bounds
-from enlist.tools.solar.capture import capture
-from enlist.tools.solar.check import Count, count
 from enlist.tools.solar.confirm import Verdict, verdicts
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pytorch.capture import capture
+from enlist.tools.solar.pytorch.check import Count, count
+from enlist.tools.solar.report.amounts import duration
 
 DEVICES = resolve(["A100", "H100"])
 FOUR = ", ".join(["torch.rand(2, 4, 64, 32)"] * 3)

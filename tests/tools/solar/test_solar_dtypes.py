@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.capture import capture
 from enlist.tools.solar.dtypes import dtype_name
+from enlist.tools.solar.pytorch.capture import capture
 from enlist.tools.solar.tool import BOUNDS
 
 HALF, FULL = "torch.rand(4, 4, dtype=torch.float16)", "torch.rand(4, 4)"

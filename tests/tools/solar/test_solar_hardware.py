@@ -31,7 +31,7 @@ def test_every_figure_names_its_source() -> None:
 
 
 def altered(change: Callable[[dict], None]) -> str:
-    data = yaml.safe_load(files("enlist.tools.solar").joinpath("hardware.yaml").read_text(encoding="utf-8"))
+    data = yaml.safe_load(files("enlist.tools.solar").joinpath("hardware", "nvidia.yaml").read_text(encoding="utf-8"))
     change(data["devices"][1])
     return yaml.safe_dump(data)
 

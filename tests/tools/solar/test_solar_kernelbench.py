@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.solar.bounds import bounds
-from enlist.tools.solar.capture import capture
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pytorch.capture import capture
 
 DATA = Path(os.environ.get("ENLIST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "kernels" / "kernelbench"
 PROBLEMS = sorted(p for level in ("level1", "level2") for p in (DATA / level).glob("*.py"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.capture import capture
+from enlist.tools.solar.pytorch.capture import capture
 
 Write = Callable[..., Path]
 HEAD = "import torch\nfrom torch import nn\n"

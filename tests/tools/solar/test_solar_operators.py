@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.solar.bounds import Bounds, bounds
-from enlist.tools.solar.capture import capture
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import Bounds, bounds
+from enlist.tools.solar.pytorch.capture import capture
 
 INPUTS = {
     "a": "torch.rand(4, 8)", "b": "torch.rand(8, 6)", "v": "torch.rand(8)", "w": "torch.rand(6, 8)",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.capture import capture
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pytorch.capture import capture
 
 MODEL = """
 import torch

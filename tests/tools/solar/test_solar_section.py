@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from enlist.tools.runtime.findings import Finding, ToolEvidence
-from enlist.tools.solar.amounts import amount, duration
-from enlist.tools.solar.bounds import Bounds, bounds
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
-from enlist.tools.solar.report import sections
-from enlist.tools.solar.section import section
+from enlist.tools.solar.pricing.bounds import Bounds, bounds
+from enlist.tools.solar.report.amounts import amount, duration
+from enlist.tools.solar.report.answer import sections
+from enlist.tools.solar.report.section import section
 from enlist.tools.solar.tool import BOUNDS, BoundsInput, findings
 
 Capture = Callable[..., Graph]

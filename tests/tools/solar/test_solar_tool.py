@@ -12,11 +12,11 @@ from enlist.tools.runtime.artifacts import ArtifactFolder, ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import ToolEvidence
 from enlist.tools.runtime.tool import input_hash
-from enlist.tools.solar.bounds import bounds
 from enlist.tools.solar.confirm import checks
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
-from enlist.tools.solar.section import markdown, section
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.report.section import markdown, section
 from enlist.tools.solar.tool import BOUNDS, CAPTURE, CHECK
 
 
@@ -84,7 +84,7 @@ def test_examples_are_valid_inputs() -> None:
 
 
 def test_declaring_the_tools_does_not_import_torch() -> None:
-    code = "import sys, enlist.tools.solar.tool, enlist.tools.solar.section; sys.exit('torch' in sys.modules)"
+    code = "import sys, enlist.tools.solar.tool, enlist.tools.solar.report.section; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -5,8 +5,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enlist.tools.solar.extent import causal_pairs, triangle, window_pairs, window_touched
 from enlist.tools.solar.graph import Tensor
+from enlist.tools.solar.rules.extent import causal_pairs, triangle, window_pairs, window_touched
 
 small = st.integers(0, 7)
 dimension = st.tuples(st.integers(0, 4), st.integers(0, 9))

@@ -11,10 +11,10 @@ from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
-from enlist.tools.solar.eager import refuse_autocast, refuse_mixed_dtypes
 from enlist.tools.solar.graph import Graph, Node, Role, Tensor
-from enlist.tools.solar.load import Loaded, choosing, load_model, user_code, user_line
-from enlist.tools.solar.operators import IN_PLACE, WHOLE
+from enlist.tools.solar.pytorch.eager import refuse_autocast, refuse_mixed_dtypes
+from enlist.tools.solar.pytorch.load import Loaded, choosing, load_model, user_code, user_line
+from enlist.tools.solar.rules.aten import IN_PLACE, WHOLE
 
 _ALIASES = {"_unsafe_view", "alias", "detach", "lift", "lift_fresh_copy", "lift_fresh"}
 _ASSERTIONS = {"_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size"}

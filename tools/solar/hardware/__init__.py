@@ -96,7 +96,8 @@ def parse_devices(text: str) -> tuple[Device, ...]:
 @cache
 def devices() -> tuple[Device, ...]:
     """The devices that ship."""
-    return parse_devices(files(__package__).joinpath("hardware.yaml").read_text(encoding="utf-8"))
+    sheets = sorted((f for f in files(__package__).iterdir() if f.name.endswith(".yaml")), key=lambda f: f.name)
+    return tuple(d for sheet in sheets for d in parse_devices(sheet.read_text(encoding="utf-8")))
 
 
 def resolve(names: Iterable[str]) -> tuple[Device, ...]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Figure as SectionFigure
 from enlist.tools.runtime.section import Section, Sentence, Table
-from enlist.tools.solar.amounts import amount, duration
-from enlist.tools.solar.bounds import Bounds, DeviceBounds, Term
-from enlist.tools.solar.roofline import roofline_svg
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, Term
+from enlist.tools.solar.report.amounts import amount, duration
+from enlist.tools.solar.report.roofline import roofline_svg
 
 _LARGEST = 12
 _SPELLED = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "fused_rms_norm": "rms_norm",

@@ -11,7 +11,7 @@ from typing import Any
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.operators import CONVOLUTIONS, PRODUCTS
+from enlist.tools.solar.rules.aten import CONVOLUTIONS, PRODUCTS
 
 _MAY_DIFFER = {"attn_mask"}  # a mask is boolean or of another floating dtype by right
 

@@ -16,8 +16,9 @@ from enlist.tools.runtime.tool import ToolModel
 from enlist.tools.solar.dtypes import FLOATS, dtype_name
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.hardware import Device
-from enlist.tools.solar.operators import Work, work
-from enlist.tools.solar.traffic import Views, is_free
+from enlist.tools.solar.pricing.traffic import Views, is_free
+from enlist.tools.solar.rules import work
+from enlist.tools.solar.work import Work
 
 NOTHING_MEASURED = "nothing was measured"
 _SHORT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "fp8",
@@ -147,12 +148,12 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
 
 def _price(graph: Graph, views: Views, node: Node, cost: Work | None) -> _Priced:
     """FLOP by roof and bytes moved; an operator that is not modelled is charged its outputs only."""
-    outputs = sum(graph.by_id[t].elements * graph.by_id[t].item_bytes for t in node.outputs)
+    outputs = sum(graph.by_id[t].nbytes(graph.by_id[t].elements) for t in node.outputs)
     if cost is None:
         return _Priced(node, {}, outputs)
     read = views.by_root({t: cost.reads.get(t, graph.by_id[t].distinct) for t in node.inputs})
-    moved = sum(n * graph.by_id[root].item_bytes for root, n in read.items())
-    moved += outputs if cost.writes is None else cost.writes * graph.by_id[node.outputs[0]].item_bytes
+    moved = sum(graph.by_id[root].nbytes(n) for root, n in read.items())
+    moved += outputs if cost.writes is None else graph.by_id[node.outputs[0]].nbytes(cost.writes)
     flop: Counter[str] = Counter()
     matrix, vector = _roofs(graph, node, cost)
     if matrix and cost.matrix_flop:
@@ -199,7 +200,7 @@ def _transfers(graph: Graph, views: Views, moving: list[Node], costs: dict[str, 
         if cost and cost.writes and graph.by_id[root].role not in ("intermediate", "output"):
             writes[root] = max(writes[root], cost.writes)
     return tuple(Transfer(tensor=root, name=graph.by_id[root].name, role=graph.by_id[root].role,
-                          bytes=n * graph.by_id[root].item_bytes) for root, n in [*found, *writes.items()] if n)
+                          bytes=graph.by_id[root].nbytes(n)) for root, n in [*found, *writes.items()] if n)
 
 
 def _on(device: Device, priced: list[_Priced], totals: Counter[str], transfers: tuple[Transfer, ...],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 
-from enlist.tools.solar.bounds import Bounds, DeviceBounds
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 720, 420, 76, 24, 24, 56
 _COLOURS = ("#0b6e99", "#b3541e", "#3d7a3d", "#7a3d7a")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from enlist.tools.runtime.tool import ToolModel
-from enlist.tools.solar.load import Loaded, load_model, user_code
+from enlist.tools.solar.pytorch.load import Loaded, load_model, user_code
 
 Family = Literal["matmul", "convolution", "attention", "other"]
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.operators import IN_PLACE, work
+from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.aten import IN_PLACE
 
 
 def is_free(graph: Graph, node: Node) -> bool:

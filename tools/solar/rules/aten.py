@@ -6,15 +6,11 @@ FFT) are outside. Vector FLOP are the fewest per element that we know of (`ELEME
 special function counts as one, which is loose. Integer and boolean work counts no FLOP.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from math import prod
-from typing import Any, Literal
 
-from enlist.tools.solar.extent import causal_pairs, triangle, window_pairs, window_touched
-from enlist.tools.solar.graph import Graph, Node, Tensor
-
-Kind = Literal["matmul", "convolution", "attention", "vector", "move"]
+from enlist.tools.solar.rules.extent import causal_pairs, triangle, window_pairs, window_touched
+from enlist.tools.solar.work import Call, Rule, Work
 
 ELEMENTWISE: Mapping[str, int] = {
     **dict.fromkeys((
@@ -65,62 +61,6 @@ _COPY = ("clone", "copy", "cat", "stack", "constant_pad_nd", "_to_copy", "repeat
          "bitwise_xor", "all", "any", "isnan", "isinf", "pixel_shuffle", "channel_shuffle")
 _GATHER = ("index", "_unsafe_index", "index_select", "gather", "take", "nll_loss_forward", "upsample_nearest1d",
            "upsample_nearest2d", "upsample_nearest3d")
-
-
-@dataclass(frozen=True)
-class Work:
-    """The least that one operator does.
-
-    Attributes:
-        matrix_flop, vector_flop: FLOP on the units of its kind, and on the vector units beside them.
-        reads: elements read, by input, where that is not all of its distinct elements.
-        surely: elements that any correct run must read whatever the data, by input, where that is fewer still.
-        writes: elements written, None for all of the outputs.
-    """
-
-    kind: Kind
-    matrix_flop: int = 0
-    vector_flop: int = 0
-    reads: dict[str, int] = field(default_factory=dict)
-    surely: dict[str, int] = field(default_factory=dict)
-    writes: int | None = None
-
-
-@dataclass(frozen=True)
-class Call:
-    """A node with its graph, for reading arguments by name."""
-
-    graph: Graph
-    node: Node
-
-    def tensor(self, *slots: str) -> Tensor | None:
-        """The tensor in the first of these argument slots that is filled."""
-        found = next((t for s in slots if (t := self.node.input(s)) is not None), None)
-        return self.graph.by_id[found] if found is not None else None
-
-    def first(self) -> Tensor:
-        return self.graph.by_id[self.node.inputs[0]]
-
-    def out(self) -> Tensor:
-        return self.graph.by_id[self.node.outputs[0]]
-
-    def attribute(self, name: str, default: Any) -> Any:
-        value = self.node.attributes.get(name)
-        return default if value is None else value
-
-    def per_dimension(self, name: str, default: Any, count: int) -> list[int]:
-        """An argument that is one number or one per spatial dimension."""
-        value = self.attribute(name, default)
-        many = list(value) if isinstance(value, list) and value else [default if value == [] else value]
-        return many * count if len(many) == 1 else many
-
-
-def work(graph: Graph, node: Node) -> Work | None:
-    """The cost of a node that moves data, or None where its operator is not modelled."""
-    rule = _RULES.get(node.op)
-    if rule is None or any(graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs)):
-        return None
-    return rule(Call(graph, node))
 
 
 def _matmul(call: Call) -> Work:
@@ -234,7 +174,7 @@ def _triangle(call: Call) -> Work:
 
 _POOLS = [f"{p}pool{n}d{s}" for p in ("max_", "avg_", "adaptive_avg_", "_adaptive_avg_") for n in (1, 2, 3)
           for s in ("", "_with_indices")]
-_RULES: dict[str, Callable[[Call], Work]] = {
+RULES: dict[str, Rule] = {
     **dict.fromkeys(PRODUCTS, _matmul),
     **dict.fromkeys(CONVOLUTIONS, _convolution),
     "scaled_dot_product_attention": _attention,
@@ -250,5 +190,5 @@ _RULES: dict[str, Callable[[Call], Work]] = {
     **dict.fromkeys(("triu", "tril"), _triangle),
 }
 
-WHOLE = frozenset(_RULES) - {"batch_norm", "contiguous", "repeat", "pixel_shuffle", "channel_shuffle", "norm"}
+WHOLE = frozenset(RULES) - {"batch_norm", "contiguous", "repeat", "pixel_shuffle", "channel_shuffle", "norm"}
 """Operators that capture does not take apart; the others that are composite become these."""

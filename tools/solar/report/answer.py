@@ -8,8 +8,8 @@ from typing import Any
 from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Section
 from enlist.tools.runtime.tool import input_hash
-from enlist.tools.solar.bounds import Bounds
-from enlist.tools.solar.section import section
+from enlist.tools.solar.pricing.bounds import Bounds
+from enlist.tools.solar.report.section import section
 from enlist.tools.solar.tool import BoundsInput
 
 

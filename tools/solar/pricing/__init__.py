@@ -1,0 +1,1 @@
+"""Pricing: from a graph and a data sheet to every number, by arithmetic alone."""

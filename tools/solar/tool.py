@@ -19,6 +19,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import Finding, Scalar
 from enlist.tools.runtime.tool import Resources, Tool, ToolContext, ToolModel
 from enlist.tools.solar.dtypes import dtype_name
+from enlist.tools.solar.formats.front import Training, capture
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
 from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, bounds
@@ -31,11 +32,15 @@ _EXAMPLE_REF = {"sha256": "0" * 64, "name": "model.py", "bytes": 1}
 
 class ModelInput(ToolModel):
     """A model file (Model, get_inputs, get_init_inputs), the files that it imports, and what to take instead of
-    Model."""
+    Model; `inputs` are shapes ("x=float32[16,1024]") or sizes ("batch=8") in place of those of get_inputs, `training`
+    adds the backward pass or a whole step, `structure` looks for triangular and zero inputs in the example."""
 
     model: ArtifactRef
     extra_files: tuple[ArtifactRef, ...] = ()
     target: str | None = None
+    inputs: str | None = None
+    training: Training | None = None
+    structure: bool = True
 
 
 class CaptureOutput(ToolModel):
@@ -62,11 +67,10 @@ class BoundsInput(ToolModel):
 
 
 def run_capture(given: ModelInput, ctx: ToolContext) -> CaptureOutput:
-    """Capture a model file; runs inside the sandbox."""
-    from enlist.tools.solar.pytorch.capture import capture
-
-    with _laid_out(given, ctx) as path:
-        graph = capture(path, given.target, given.model.name)
+    """Capture a model file with the front end that its imports name; runs inside the sandbox."""
+    with laid_out(given, ctx) as path:
+        graph = capture(path, given.target, given.model.name, inputs=given.inputs, training=given.training,
+                        structure=given.structure)
     ref = ctx.put_artifact(graph.model_dump_json(exclude_defaults=True).encode(), media_type=GRAPH_MEDIA_TYPE,
                            name=f"{Path(given.model.name).stem}.graph.json")
     return CaptureOutput(graph=ref, assumed=graph.assumed, operators=len(graph.nodes))
@@ -79,7 +83,7 @@ def run_bounds(given: BoundsInput, ctx: ToolContext) -> Bounds:
 
 def run_check(given: ModelInput, ctx: ToolContext) -> Count:
     """Count a model's work again; runs inside the sandbox."""
-    with _laid_out(given, ctx) as path:
+    with laid_out(given, ctx) as path:
         return count(path, given.target, given.model.name)
 
 
@@ -94,7 +98,7 @@ def read_graph(path: Path) -> Graph:
 
 
 @contextmanager
-def _laid_out(given: ModelInput, ctx: ToolContext) -> Iterator[Path]:
+def laid_out(given: ModelInput, ctx: ToolContext) -> Iterator[Path]:
     """The model file and those it imports, by their names in one folder that Python imports from."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         for ref in (given.model, *given.extra_files):

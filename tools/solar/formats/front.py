@@ -1,0 +1,109 @@
+"""Which front end reads a file, told from its imports alone, and the one call that captures with any of them.
+
+A file is never run to find that out. One that imports JAX goes through the jaxpr, one that imports PyTorch through its
+exporter, Affine Loop IR is parsed, and Python that imports nothing but NumPy and the standard library is translated.
+Where a file imports both JAX and PyTorch, the target's own code decides: the package whose names it uses more.
+"""
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.graph import Graph
+
+Front = Literal["pytorch", "jaxpr", "loops", "source"]
+Training = Literal["backward", "step"]
+
+LOOP_SUFFIX = ".loop"
+_OTHER_SOURCE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".txt", ".md")
+
+
+def front_of(text: str, name: str, target: str | None = None) -> Front:
+    """The front end for a file's `text`; text that is no Python goes to PyTorch's, whose error names the line."""
+    suffix = Path(name).suffix.lower()
+    if suffix == LOOP_SUFFIX:
+        return "loops"
+    if suffix in _OTHER_SOURCE:
+        return "source"
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "pytorch"
+    packages = _bound_names(tree)
+    found = set(packages.values())
+    if "jax" in found and "torch" in found:
+        return "jaxpr" if _prefers_jax(tree, packages, target) else "pytorch"
+    if "jax" in found:
+        return "jaxpr"
+    if "triton" in found and "torch" not in found:
+        return "source"
+    return "pytorch" if found - {"numpy"} - sys.stdlib_module_names else "source"
+
+
+def capture(path: Path, target: str | None = None, name: str | None = None, *, inputs: str | None = None,
+            training: Training | None = None, structure: bool = True) -> Graph:
+    """The graph of a file by the front end that `front_of` names. Runs user code: only inside a sandbox.
+
+    Args:
+        path: the file; `name` is what to call it in messages.
+        inputs: shapes, as in "x=float32[16,1024];ids=int64[16,512]", or sizes by name, as in "batch=8".
+        training: "backward" adds the backward pass, "step" the optimizer too.
+        structure: look for structure (triangular, zero) in the example inputs.
+
+    Raises what the front end raises; `unsupported` for training of a file that has no such notion.
+    """
+    name = name or path.name
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a source file in UTF-8",
+                          fix="save it as UTF-8 text") from error
+    front = front_of(text, name, target)
+    if front == "pytorch":
+        from enlist.tools.solar.pytorch.capture import capture as pytorch_capture
+
+        return pytorch_capture(path, target, name, **_given(inputs=inputs, training=training, structure=structure))
+    if front == "jaxpr":
+        from enlist.tools.solar.jaxpr.capture import capture as jax_capture
+
+        return jax_capture(path, target, name, **_given(inputs=inputs, training=training))
+    if training is not None:
+        raise EnlistError("unsupported", f"{name}: training is known for PyTorch and JAX only", given=training,
+                          allowed="--training for a file that imports torch or jax",
+                          fix="leave --training away, or write the backward pass out as code")
+    if front == "loops":
+        from enlist.tools.solar.loops import capture_loops
+
+        return capture_loops(path, target, inputs)
+    from enlist.tools.solar.source import capture_numpy
+
+    return capture_numpy(path, target, inputs)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given, so that a front end without one of them still does what it can."""
+    return {name: value for name, value in options.items() if value not in (None, True)}
+
+
+def _bound_names(tree: ast.Module) -> dict[str, str]:
+    """Names that imports anywhere in the file bind, each with the package it comes from."""
+    bound: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound[(alias.asname or alias.name).partition(".")[0]] = alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            package = (node.module or ".").partition(".")[0] if not node.level else "."
+            bound.update({alias.asname or alias.name: package for alias in node.names})
+    return {name: "jax" if package in ("flax", "haiku", "equinox", "jaxlib", "optax") else package
+            for name, package in bound.items()}
+
+
+def _prefers_jax(tree: ast.Module, packages: dict[str, str], target: str | None) -> bool:
+    """Whether the target (the whole file where there is none of that name) uses names of JAX more than of PyTorch."""
+    named = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+             and node.name == (target or "Model")]
+    used = [packages.get(n.id) for root in (named or [tree]) for n in ast.walk(root) if isinstance(n, ast.Name)]
+    return used.count("jax") > used.count("torch")

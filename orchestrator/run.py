@@ -22,6 +22,7 @@ from enlist.orchestrator.driver import Interrupt, Lease
 from enlist.orchestrator.executor import Executor, Watch
 from enlist.orchestrator.plan import Planning
 from enlist.orchestrator.planning import plan_request, read_request
+from enlist.orchestrator.planning.meaning import Meaning, chosen
 from enlist.orchestrator.report.content import Claim, Content, assemble, claims_of
 from enlist.orchestrator.report.files import Written, check_folder, write_report
 from enlist.orchestrator.request import Attachment, Budget, Request
@@ -73,10 +74,10 @@ def silent(events: list[Event]) -> None:
 
 
 def make_plan(memory: Memory, text: str, attachments: tuple[Attachment, ...], budget: Budget, pool: Pool,
-              models: Models = ()) -> tuple[Request, Planning]:
+              models: Models = (), meaning: Meaning | None = None) -> tuple[Request, Planning]:
     """The request as read, and its plan over the capabilities that the pool serves."""
     request = read_request(text, attachments, budget)
-    return request, plan_request(request, load_capabilities(), capabilities_served(pool, models))
+    return request, plan_request(request, load_capabilities(), capabilities_served(pool, models), meaning)
 
 
 def team_only(config: Config, text: str, paths: Sequence[Path], pool: Pool | None = None,
@@ -87,7 +88,7 @@ def team_only(config: Config, text: str, paths: Sequence[Path], pool: Pool | Non
     try:
         pool = pool or pinned_pool(memory, snapshot)[0]
         models = served(configured(config))
-        _, planning = make_plan(memory, text, attach(memory, paths), Budget(), pool, models)
+        _, planning = make_plan(memory, text, attach(memory, paths), Budget(), pool, models, chosen(config))
         return planning, (enlist_team(planning.plan, pool, seed=config["seed"], models=models)
                           if planning.plan else None)
     finally:
@@ -117,7 +118,8 @@ def run(config: Config, text: str, paths: Sequence[Path] = (), *, snapshot: str 
     try:
         pool, snapshot_id = pinned_pool(memory, snapshot)
         budget = Budget(seconds=config["budget_seconds"] or None, usd=config["budget_usd"])
-        request, planning = make_plan(memory, text, attach(memory, paths), budget, pool, served(models))
+        request, planning = make_plan(memory, text, attach(memory, paths), budget, pool, served(models),
+                                      chosen(config))
         id = new_run_id()
         pins = {"seed": config["seed"], "snapshot": snapshot_id, "versions": _versions(pool),
                 **({"models": [model.model_dump(mode="json") for model in models]} if models else {})}
@@ -155,7 +157,7 @@ def resume(config: Config, id: str, *, accept_changed: bool = False, watch: Watc
         if request is None:
             raise EnlistError("internal", "the journal holds no request", given=id)
         planning = state.planning or plan_request(request, load_capabilities(), capabilities_served(
-            pool, served(_pinned_models(state))))
+            pool, served(_pinned_models(state))), chosen(config))
         return _drive(memory, config, id, pool, planning, watch, interrupt or Interrupt())
     finally:
         memory.close()

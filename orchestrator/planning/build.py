@@ -9,6 +9,7 @@ from typing import Literal
 
 from enlist.orchestrator.capabilities import Capability, artifact_kinds
 from enlist.orchestrator.plan import Edge, Missing, Nearest, Plan, Planning, Role, validate
+from enlist.orchestrator.planning.meaning import Meaning
 from enlist.orchestrator.planning.route import Evidence, route
 from enlist.orchestrator.request import Attachment, Request
 
@@ -19,7 +20,8 @@ WORKED_ON, MAY_ACCOMPANY, ACCOMPANIES = range(3)
 WRITER, CHECKS, REPORT = "writer", "checks", "report"
 
 
-def plan_request(request: Request, capabilities: Mapping[str, Capability], installed: Collection[str]) -> Planning:
+def plan_request(request: Request, capabilities: Mapping[str, Capability], installed: Collection[str],
+                 meaning: Meaning | None = None) -> Planning:
     """The plan for a request, what is missing of it, and the nearest capabilities; equal for equal requests.
 
     `installed` names the capabilities that agents can be enlisted for. The plan is None where no installed capability
@@ -27,7 +29,7 @@ def plan_request(request: Request, capabilities: Mapping[str, Capability], insta
     `missing` is empty and `nearest` names up to three capabilities, honest about how near they are.
     """
     kinds = {kind for attachment in request.attachments for kind in attachment.kinds}
-    routing = route(request.text, kinds, capabilities)
+    routing = route(request.text, kinds, capabilities, meaning)
     asked = [capabilities[e.capability] for e in routing.matched]
     missing = [Missing(capability=c.id, reason="known, not installed") for c in asked if c.id not in installed]
     missing += [Missing(capability=e.capability, reason=reason) for e in routing.matched if e.capability in installed

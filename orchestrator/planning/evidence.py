@@ -6,7 +6,7 @@ capability serves: terms and words of its own, likeness to example requests, and
 The weights come from a conditional logit model fitted to the tuning requests, rounded, in units of a term's weight.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import exp
@@ -15,7 +15,7 @@ from enlist.orchestrator.planning.intent import asks_elsewhere
 from enlist.orchestrator.planning.lexicon import Token
 from enlist.orchestrator.planning.profile import Lexicon, Profile, Term, worth
 
-ENOUGH = 4.3
+ENOUGH = 3.4
 """What the best capability has over `elsewhere` where it is asked for."""
 STEEPNESS = 0.7
 """Log-odds per unit of a sum."""
@@ -35,8 +35,8 @@ read."""
 POINTED = 0.5
 """What counts of `elsewhere` where a decisive term stands beside an attachment that the capability reads: people who
 want a lesson attach nothing."""
-MENDED = 0.8
-"""What a term counts whose word was mended."""
+MENDED = 0.5
+"""What a term or a word of the field counts whose word was mended."""
 TOGETHER = 30
 """The parts of one term stand within this many words of each other, else they speak of different things."""
 
@@ -109,10 +109,11 @@ class Window:
 
 
 class View:
-    """A part of the text that is judged by itself; `away` is what speaks for `elsewhere`."""
+    """A part of the text that is judged by itself; `away` is what speaks for `elsewhere`, `beyond` what speaks for a
+    capability by more than words."""
 
-    def __init__(self, window: Window, lexicon: Lexicon) -> None:
-        self.window = window
+    def __init__(self, window: Window, lexicon: Lexicon, beyond: Mapping[str, float]) -> None:
+        self.window, self.beyond = window, beyond
         self.away = judge(lexicon.elsewhere, window, set(), (), lexicon).total \
             + LIKENESS * lexicon.examples.likeness(list(window.stems.values())) \
             + INTENT * asks_elsewhere(window.clauses) + KNOWN_ELSEWHERE * _known(lexicon.elsewhere, window, set())
@@ -123,14 +124,15 @@ class View:
         for profile in left:
             here = judge(profile, self.window, taken, kinds, lexicon)
             away = self.away * (POINTED if here.decisive and here.kinds else 1.0)
-            here.total += KNOWN * _known(profile, self.window, taken) - away
+            here.total += KNOWN * _known(profile, self.window, taken) - away + self.beyond.get(profile.id, 0.0)
             yield here
 
 
 def _known(profile: Profile, window: Window, taken: set[int]) -> float:
     """How many words of the window the profile's field knows, each once, weighed by what they say."""
     here = sorted(window.index.keys() & profile.words)
-    return sum(worth(stem) for stem in here if not taken.issuperset(window.index[stem]))
+    return sum(worth(stem) * (MENDED if window.mended.issuperset(window.index[stem]) else 1.0)
+               for stem in here if not taken.issuperset(window.index[stem]))
 
 
 def judge(profile: Profile, window: Window, taken: set[int], kinds: Collection[str], lexicon: Lexicon) -> Evidence:

@@ -57,8 +57,10 @@ _LESSON = _listed(
 _LESSON_PAIRS = _words(
     "what is|what are|what a|what an|what does|what do|whats a|whats an|who is|was ist|was sind|was bedeutet|quest ce|"
     "cest quoi|que es|que son|que significa|o que|che cose|cose un|co to|czym jest|tell about|describe how", "|")
-_LESSON_ENDS = _words("mean means work works funktioniert bedeutet fonctionne funciona funziona dziala hai")
-_ASKING = _words("what how wie was comment como come jak que kya")
+_LESSON_PARTS = _words("pros and|and cons|most popular|minimal example|how many", "|")
+_LESSON_ENDS = _words(
+    "have has popular mean means work works funktioniert bedeutet fonctionne funciona funziona dziala hai")
+_ASKING = _words("what which how wie was comment como come jak que kya")
 _HAN = re.compile("^(?:请|帮我|帮忙|给我|怎么|如何)*(?:安装|部署|升级|配置|翻译|写|画|总结)|とは|翻訳"
                   "|^(?:请)?(?:什么是|解释|讲解|介绍)(?!.*[这我该此])")
 _POINTS = _listed(
@@ -90,6 +92,7 @@ def _fits(words: Sequence[str]) -> bool:
         return False
     without_articles = [w for w in words if w not in ("me", "moi", "mir", "the")]
     return (_among(first, _LESSON) or " ".join(without_articles[:2]) in _LESSON_PAIRS or pair in _LESSON_PAIRS
+            or not _LESSON_PARTS.isdisjoint(map(" ".join, pairwise(words)))
             or (words[-1] in _LESSON_ENDS and not _ASKING.isdisjoint(words)))
 
 

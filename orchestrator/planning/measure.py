@@ -28,6 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from enlist.orchestrator.capabilities import Capability, load_capabilities
 from enlist.orchestrator.planning.language import language
+from enlist.orchestrator.planning.meaning import Meaning
 from enlist.orchestrator.planning.route import route
 from enlist.orchestrator.request import Strict
 from enlist.tools.runtime.errors import EnlistError
@@ -75,10 +76,11 @@ def part(example: Example) -> str:
     return PARTS[hashlib.sha256(example.id.encode()).digest()[-1] % 3 == 0]
 
 
-def outcomes(examples: Sequence[Example], capabilities: Mapping[str, Capability]) -> list[Outcome]:
+def outcomes(examples: Sequence[Example], capabilities: Mapping[str, Capability],
+             meaning: Meaning | None = None) -> list[Outcome]:
     """Each example routed."""
-    return [Outcome(example=e, matched=tuple(m.capability for m in route(e.text, e.attach, capabilities).matched))
-            for e in examples]
+    return [Outcome(example=e, matched=tuple(m.capability for m in route(
+        e.text, e.attach, capabilities, meaning).matched)) for e in examples]
 
 
 def figures(routed: Sequence[Outcome]) -> dict[str, Share]:
@@ -144,13 +146,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
                                      description="Measure routing on files of requests.")
     parser.add_argument("requests", type=Path, nargs="+")
     parser.add_argument("--whole", action="store_true", help="figures only, no request's outcome")
+    parser.add_argument("--meaning", action="store_true", help="weigh in meaning (extra `embedding`)")
     parser.add_argument("--confusion", action="store_true", help="print what was routed to what, in Markdown")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     capabilities = load_capabilities()
+    meaning = Meaning(capabilities) if given.meaning else None
     columns: dict[str, list[Outcome]] = {}
     for path in given.requests:
-        routed = outcomes(load_examples(path), capabilities)
+        routed = outcomes(load_examples(path), capabilities, meaning)
         columns[path.stem] = routed
         if not given.whole:
             columns |= {f"{path.stem}:{name}": [o for o in routed if part(o.example) == name] for name in PARTS}

@@ -76,6 +76,12 @@ def profiles(capabilities: Iterable[Capability]) -> Lexicon:
     return _build(tuple(_Key(c) for c in capabilities))
 
 
+def example_requests(capabilities: Iterable[Capability]) -> dict[str, tuple[str, ...]]:
+    """Example requests by capability, and of `elsewhere`."""
+    read = _read(_EXAMPLES)
+    return {c.id: (*c.phrases, c.asks, *read.get(c.id, ())) for c in capabilities} | {ELSEWHERE: tuple(read[ELSEWHERE])}
+
+
 class _Key:
     """A capability compared by identity, so that prepared lexica are found without hashing all terms."""
 
@@ -92,8 +98,8 @@ class _Key:
 @lru_cache(maxsize=8)
 def _build(keys: tuple[_Key, ...]) -> Lexicon:
     given = [key.capability for key in keys]
-    requests = {c.id: [stems(x) for x in (*c.phrases, c.asks, *_read(_EXAMPLES).get(c.id, ()))] for c in given}
-    outside = [stems(x) for x in _read(_EXAMPLES)[ELSEWHERE]]
+    requests = {name: [stems(x) for x in texts] for name, texts in example_requests(given).items()}
+    outside = requests.pop(ELSEWHERE)
     made = []
     for c in given:
         terms = _terms(c.terms)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enlist.orchestrator.capabilities import Capability
 from enlist.orchestrator.planning.evidence import ENOUGH, Evidence, View, Window
 from enlist.orchestrator.planning.lexicon import Token, tokens
+from enlist.orchestrator.planning.meaning import ENOUGH as ENOUGH_BY_MEANING
+from enlist.orchestrator.planning.meaning import WEIGHT, Meaning
 from enlist.orchestrator.planning.profile import Lexicon, Profile, Term, profiles
 
 ENOUGH_MORE = 5.8
@@ -39,15 +41,17 @@ class Routing:
     near: tuple[Evidence, ...]
 
 
-def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capability]) -> Routing:
-    """The capabilities that `text` with attachments of `kinds` asks for."""
+def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capability],
+          meaning: Meaning | None = None) -> Routing:
+    """The capabilities that `text` with attachments of `kinds` asks for, by words, or also by `meaning`."""
     lexicon = profiles(capabilities.values())
     read = tokens(text)
-    windows = [View(Window(placed, lexicon), lexicon) for placed in _cut(read)]
-    clauses = [View(Window(placed, lexicon), lexicon) for placed in _clauses(read)]
+    beyond = {name: WEIGHT * lead for name, lead in meaning.leads(text).items()} if meaning else {}
+    windows = [View(Window(placed, lexicon), lexicon, beyond) for placed in _cut(read)]
+    clauses = [View(Window(placed, lexicon), lexicon, beyond) for placed in _clauses(read)]
     not_yet = {p.id: _not_yet(p, [view.window for view in windows]) for p in lexicon.profiles}
     judged = _best(lexicon.profiles, [*windows, *clauses], set(), kinds, lexicon)
-    matched = _first(judged, not_yet)
+    matched = _first(judged, not_yet, ENOUGH_BY_MEANING if meaning else ENOUGH)
     lead = _leads(clauses, kinds, lexicon) if matched else {}
     while matched:
         names = {e.capability for e in matched}
@@ -66,13 +70,13 @@ def route(text: str, kinds: Collection[str], capabilities: Mapping[str, Capabili
                                          and e.capability not in names))
 
 
-def _first(judged: Sequence[Evidence], not_yet: Mapping[str, Sequence[str]]) -> list[Evidence]:
+def _first(judged: Sequence[Evidence], not_yet: Mapping[str, Sequence[str]], least: float) -> list[Evidence]:
     """The best one, where it is asked for. Where the text asks for what is not answered yet, words that only support
     carry nothing, and another capability than that must be asked for as clearly as a further one."""
     unanswered = {name for name, reasons in not_yet.items() if reasons}
     for e in judged:
         if e.strong or not unanswered:
-            enough = ENOUGH_MORE if unanswered and e.capability not in unanswered else ENOUGH
+            enough = ENOUGH_MORE if unanswered and e.capability not in unanswered else least
             return [e] if e.total >= enough else []
     return []
 

@@ -45,6 +45,8 @@ OPTIONS: dict[str, Option] = {o.name: o for o in (
            "or none"),
     Option("model_replay", "ENLIST_MODEL_REPLAY", str, "", "record:FOLDER keeps what models answer, replay:FOLDER "
            "answers from there and asks nobody"),
+    Option("routing", "ENLIST_ROUTING", str, "words", "what requests are routed by: words, or meaning too (extra "
+           "embedding)"),
     Option("sandbox", "ENLIST_SANDBOX", str, "", "sandbox level; empty: the best there is"),
     Option("out", "ENLIST_OUT", str, "enlist-out", "folder that reports are written below"),
     Option("ray_auth_mode", "RAY_AUTH_MODE", str, "token", "Ray authentication: token or disabled"),

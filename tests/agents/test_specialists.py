@@ -222,7 +222,7 @@ def ratios(work: Recording) -> dict[str, float]:
 
 def test_a_stated_time_is_held_only_against_the_device_that_it_was_stated_for(memory: Any) -> None:
     analyst, verifier = specialists()["light-analyst"], specialists()["light-verifier"]
-    work = analyst_work(memory, defaults(analyst), "A100", "H100")
+    work = analyst_work(memory, defaults(analyst), "A100 SXM 80GB", "H100")
     stated(work, (900e-6, "900us on an A100", "A100"), (600e-6, "0.6 ms on an H100 SXM", "H100 SXM"))
     run_agent(analyst, work)  # type: ignore[arg-type]
     assert ratios(work) == {"A100 SXM 80GB": 900e-6, "H100 SXM": 600e-6}
@@ -281,7 +281,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, model: Parrot) -> None:
 
 def writer_work(memory: Any, knobs: dict[str, Any], *, refute: bool = False) -> Recording:
     analyst = specialists()["light-analyst"]
-    work = analyst_work(memory, {**defaults(analyst), "precision": "sweep"}, "H100", "A100")
+    work = analyst_work(memory, {**defaults(analyst), "precision": "sweep"}, "H100", "A100 SXM 80GB")
     run_agent(analyst, work)  # type: ignore[arg-type]
     if refute:
         work.checks = [Check(finding=f.id, status="refuted", route="test", reason="no")

@@ -120,7 +120,7 @@ def test_gpt2_reads_its_tied_weight_once(gpt2: Graph) -> None:
 
 
 def test_the_terms_add_up_to_the_unfused_bound_and_the_largest_roof_is_the_fused_one(gpt2: Graph) -> None:
-    for one in bounds(gpt2, resolve(["A100", "H100"])).devices:
+    for one in bounds(gpt2, resolve(["A100 SXM 80GB", "H100"])).devices:
         assert sum(t.seconds for t in one.terms) == pytest.approx(one.unfused_s)
         assert max(r.seconds for r in one.roofs) == one.fused_s <= one.unfused_s
 

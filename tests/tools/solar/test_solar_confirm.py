@@ -13,7 +13,7 @@ from enlist.tools.solar.pytorch.capture import capture
 from enlist.tools.solar.pytorch.check import Count, count
 from enlist.tools.solar.report.amounts import duration
 
-DEVICES = resolve(["A100", "H100"])
+DEVICES = resolve(["A100 SXM 80GB", "H100"])
 FOUR = ", ".join(["torch.rand(2, 4, 64, 32)"] * 3)
 
 

@@ -134,7 +134,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 @pytest.fixture(scope="module")
 def all_bounds(graph: Graph) -> Bounds:
-    return bounds(graph, resolve(["A100"]))
+    return bounds(graph, resolve(["A100 SXM 80GB"]))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
@@ -158,7 +158,7 @@ def part(graph: Graph, where: str) -> Graph:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_fusing_never_takes_longer(case: Case, graph: Graph) -> None:
-    for one in bounds(part(graph, f"cases.{case.name}"), resolve(["A100", "H100"])).devices:
+    for one in bounds(part(graph, f"cases.{case.name}"), resolve(["A100 SXM 80GB", "H100"])).devices:
         assert 0 <= one.fused_s <= one.unfused_s
 
 

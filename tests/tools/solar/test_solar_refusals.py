@@ -37,7 +37,8 @@ def test_a_model_that_asks_for_none_is_not(model_file: Callable[..., Path], cont
 
 
 @pytest.mark.parametrize(("said", "meant"), [
-    ("NVIDIA A100", ["A100 SXM 80GB"]), ("Tesla A100", ["A100 SXM 80GB"]), ("nvidia h100", ["H100 SXM", "H100 PCIe"]),
-    ("H100 80GB", ["H100 SXM", "H100 PCIe"]), ("h100-pcie", ["H100 PCIe"]), ("NVIDIA H100 PCIe", ["H100 PCIe"])])
+    ("NVIDIA A100-SXM4-80GB", ["A100 SXM 80GB"]), ("Tesla A100 PCIe 40GB", ["A100 PCIe 40GB"]),
+    ("nvidia h100", ["H100 SXM", "H100 PCIe"]), ("H100 80GB", ["H100 SXM", "H100 PCIe"]),
+    ("h100-pcie", ["H100 PCIe"]), ("NVIDIA H100 PCIe", ["H100 PCIe"])])
 def test_a_device_is_known_with_and_without_its_maker(said: str, meant: list[str]) -> None:
     assert sorted(d.name for d in resolve([said])) == sorted(meant)

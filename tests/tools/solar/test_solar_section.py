@@ -43,7 +43,7 @@ def test_an_amount_reads_with_the_unit_that_fits(said: str, right: str) -> None:
 
 
 def test_tables_name_operators_and_places_as_people_do(graph_of: Capture) -> None:
-    (table,) = section(bounds(graph_of(text=TEXT), resolve(["A100"]))).tables
+    (table,) = section(bounds(graph_of(text=TEXT), resolve(["A100 SXM 80GB"]))).tables
     rows = {str(row[0]): row for row in table.rows}
     assert rows["batch_norm"][1] == "norm" and rows["add"][1] == "model"
     assert rows["linear"][3] == amount(2 * 4096 * 512 * 512, "FLOP") == "2.15 GFLOP"
@@ -51,7 +51,7 @@ def test_tables_name_operators_and_places_as_people_do(graph_of: Capture) -> Non
 
 
 def test_a_finding_and_the_lead_give_a_time_in_the_same_unit(graph_of: Capture) -> None:
-    made = bounds(graph_of(text=TEXT), resolve(["A100"]))
+    made = bounds(graph_of(text=TEXT), resolve(["A100 SXM 80GB"]))
     found, (one,) = claimed(made), made.devices
     lead = " ".join(s.text for s in section(made, found).lead)
     for finding, seconds in zip(found, (one.fused_s, one.unfused_s), strict=True):
@@ -60,7 +60,7 @@ def test_a_finding_and_the_lead_give_a_time_in_the_same_unit(graph_of: Capture) 
 
 
 def test_the_lead_says_where_the_headroom_is(graph_of: Capture) -> None:
-    made = bounds(graph_of(text=TEXT), resolve(["A100"]), measured_s=0.01)
+    made = bounds(graph_of(text=TEXT), resolve(["A100 SXM 80GB"]), measured_s=0.01)
     found, (one,) = claimed(made), made.devices
     share = 100 * 2 * 4096 * 512 * 512 / 19.5e12 / one.unfused_s
     said = next(s for s in section(made, found).lead if s.text.startswith("Of the unfused bound"))
@@ -85,14 +85,14 @@ def test_what_would_tell_more_is_two_commands_of_one_line(
 
 @pytest.mark.parametrize("target", ["model.py:a; rm b", "model.py:x\ny"])
 def test_a_hostile_target_does_not_reach_a_command(graph_of: Capture, target: str) -> None:
-    made = bounds(graph_of(text=TEXT).model_copy(update={"target": target}), resolve(["A100"]))
+    made = bounds(graph_of(text=TEXT).model_copy(update={"target": target}), resolve(["A100 SXM 80GB"]))
     (one,) = sections([(BoundsInput.model_validate(BOUNDS.example), made, [])], {}, {})
     assert one.next is not None and len(one.next.splitlines()) == 2 and "--target" not in one.next
 
 
 def test_every_point_of_the_roofline_lies_on_its_own_roof(gpt2: Graph) -> None:
     """GPT-2 in float32 has products at the fp32 rate and attention at the TF32 rate, far above it."""
-    root = xml.fromstring(section(bounds(gpt2, resolve(["A100"]))).figures[0].svg)
+    root = xml.fromstring(section(bounds(gpt2, resolve(["A100 SXM 80GB"]))).figures[0].svg)
     tag = "{http://www.w3.org/2000/svg}"
     lines = {line.find(f"{tag}title").text: [float(n) for n in re.findall(r"[\d.]+", line.get("d", ""))]
              for line in root.iter(f"{tag}path") if line.find(f"{tag}title") is not None}
@@ -116,5 +116,5 @@ def test_every_point_of_the_roofline_lies_on_its_own_roof(gpt2: Graph) -> None:
     ("a + 1", "torch.rand(4, 4)", [], ["TF32", "attention", "embedding"])])
 def test_only_operators_that_the_model_has_are_in_the_assumptions(
         graph_of: Capture, forward: str, inputs: str, has: list[str], hasnt: list[str]) -> None:
-    said = " ".join(bounds(graph_of(forward, inputs), resolve(["A100"])).assumed)
+    said = " ".join(bounds(graph_of(forward, inputs), resolve(["A100 SXM 80GB"])).assumed)
     assert all(words in said for words in has) and not any(words in said for words in hasnt)

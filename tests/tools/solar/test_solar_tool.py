@@ -48,7 +48,8 @@ def test_a_file_becomes_bounds_with_checked_findings(ctx: Context) -> None:
     file = ctx.put_bytes(text, media_type="text/x-python", name="linear.py")
     given = CAPTURE.parse({"model": file.model_dump(), "extra_files": [layer.model_dump()]})
     captured = CAPTURE.function()(given, ctx)
-    asked = BOUNDS.parse({"graph": captured.graph.model_dump(), "devices": ["H100", "A100"], "measured_s": 0.001})
+    asked = BOUNDS.parse({"graph": captured.graph.model_dump(), "devices": ["H100", "A100 SXM 80GB"],
+                          "measured_s": 0.001})
     made = BOUNDS.function()(asked, ctx)
     assert made.target == "linear.py:Model" and len(made.devices) == 3
     assert BOUNDS.parse_output(json.loads(made.model_dump_json())) == made
@@ -74,7 +75,7 @@ def test_a_forged_graph_is_refused_where_it_is_read(ctx: Context) -> None:
             b'"outputs": []}], "assumed": []}')
     forged = ctx.put_bytes(text, media_type="application/json", name="g")
     with pytest.raises(EnlistError) as caught:
-        BOUNDS.function()(BOUNDS.parse({"graph": forged.model_dump(), "devices": ["A100"]}), ctx)
+        BOUNDS.function()(BOUNDS.parse({"graph": forged.model_dump(), "devices": ["A100 SXM 80GB"]}), ctx)
     assert caught.value.code == "invalid_output"
 
 
@@ -89,14 +90,14 @@ def test_declaring_the_tools_does_not_import_torch() -> None:
 
 
 def test_a_section_says_that_nothing_was_measured(gpt2: Graph) -> None:
-    made = section(bounds(gpt2, resolve(["A100"])))
+    made = section(bounds(gpt2, resolve(["A100 SXM 80GB"])))
     assert any("nothing was measured" in s.text for s in made.lead)
     assert any("1024 (taken as sequence length)" in s.text for s in made.assumptions)
     assert {len(r) for t in made.tables for r in t.rows} == {7}
 
 
 def test_a_time_below_the_bound_is_a_verdict_and_says_what_would_tell(gpt2: Graph) -> None:
-    made = section(bounds(gpt2, resolve(["A100"]), measured_s=1e-3))
+    made = section(bounds(gpt2, resolve(["A100 SXM 80GB"]), measured_s=1e-3))
     assert any("below the bound: the measurement or the bound is wrong" in s.text for s in made.lead)
     assert made.next is not None and "solar-check" in made.next
 
@@ -104,7 +105,7 @@ def test_a_time_below_the_bound_is_a_verdict_and_says_what_would_tell(gpt2: Grap
 def test_what_the_user_named_is_text_in_the_plot_and_the_tables(gpt2: Graph) -> None:
     hostile = gpt2.model_copy(update={"target": "<script>x|y</script>", "nodes": tuple(
         n.model_copy(update={"where": "</title><script>|"}) for n in gpt2.nodes)})
-    made = bounds(hostile, resolve(["A100", "H100"]))
+    made = bounds(hostile, resolve(["A100 SXM 80GB", "H100"]))
     svg = section(made).figures[0].svg
     names = {element.tag.rpartition("}")[2] for element in xml.fromstring(svg).iter()}
     assert names <= {"svg", "title", "rect", "path", "text", "circle"}

@@ -12,10 +12,9 @@ from enlist.tools.runtime.section import Section, Sentence, Table
 from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, Term
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.roofline import roofline_svg
+from enlist.tools.solar.report.spelling import spelled
 
 _LARGEST = 12
-_SPELLED = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "fused_rms_norm": "rms_norm",
-            "to_copy": "cast", "constant_pad_nd": "pad", "linalg_vector_norm": "norm", "unsafe_index": "index"}
 
 
 def section(given: Bounds, findings: Sequence[Finding] = ()) -> Section:
@@ -105,12 +104,6 @@ def _table(one: DeviceBounds) -> Table:
                  for g in largest)
     return Table(title=f"Largest terms of the unfused bound on {one.device}",
                  columns=("operator", "where", "roof", "FLOP", "bytes", "time", "share"), rows=rows)
-
-
-def spelled(op: str) -> str:
-    """An operator as a person names it: aten's internal variants go by the name of what they compute."""
-    plain = op.removeprefix("_")
-    return _SPELLED.get(plain, "batch_norm" if plain.startswith("native_batch_norm") else plain)
 
 
 def _sentence(line: str) -> str:

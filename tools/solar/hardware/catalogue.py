@@ -5,7 +5,7 @@ name takes the place of the shipped one.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -62,6 +62,11 @@ def resolve(names: Iterable[str], extra: Path | None = None) -> tuple[Device, ..
                               "see docs/speed-of-light-hardware.md for adding one")
         found.update((d.name, d) for d in matches)
     return tuple(found.values())
+
+
+def shipped_widths() -> Mapping[str, Mapping[str, float]]:
+    """Operations per clock and unit, by roof, of each architecture that ships."""
+    return _shipped().widths
 
 
 @cache

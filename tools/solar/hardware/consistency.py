@@ -9,6 +9,7 @@ in whole GiB, so a capacity in decimal GB shows.
 
 from collections.abc import Iterable, Mapping
 
+from enlist.tools.solar.hardware.serving import SPECIAL
 from enlist.tools.solar.hardware.sheet import Device
 
 TOLERANCE = 0.05
@@ -45,6 +46,10 @@ def faults(device: Device, widths: Mapping[str, float], others: Iterable[Device]
         if peak.clock not in device.clocks:
             found.append(f"{label}: unknown clock {peak.clock!r}; one of {', '.join(sorted(device.clocks))}")
             continue
+        unit = "1/s" if roof == SPECIAL else "OP/s" if ".int" in roof else "FLOP/s"
+        if peak.unit != unit:
+            found.append(f"{label}: in {peak.unit}, but this roof is in {unit}")
+            continue
         width = widths.get(roof, peak.per_clock)
         if abs(peak.per_clock / width - 1) > _SAME:
             found.append(f"{label}: {peak.per_clock:g} per clock and {device.units.what}, but "
@@ -57,7 +62,7 @@ def faults(device: Device, widths: Mapping[str, float], others: Iterable[Device]
             found.append(f"{label}: {peak.value:.4g} {peak.unit} is {peak.value / made:.3g} times "
                          f"{device.units.what}s x clock x operations per clock = {made:.4g}"
                          f"{slip(peak.value / made) or (f': the figure of {variant}?' if variant else '')}")
-    return found + _memory(device, others) + _links(device) + _clocks(device)
+    return found + _memory(device, others) + _links(device) + _clocks(device) + _documents(device)
 
 
 def slip(ratio: float) -> str:
@@ -108,3 +113,13 @@ def _clocks(device: Device) -> list[str]:
     amounts |= {"dram_bandwidth": device.dram_bandwidth.value, "dram_capacity": device.dram_capacity.value}
     return found + [f"{device.name} {name}: {value:g} is more than any device has: the wrong prefix?"
                     for name, value in amounts.items() if value > _LARGEST]
+
+
+def _documents(device: Device) -> list[str]:
+    """A verified device names two documents for each figure that is not marked as unverified."""
+    if not device.verified:
+        return []
+    figures = {"units": device.units, "dram_bandwidth": device.dram_bandwidth, "dram_capacity": device.dram_capacity,
+               **{f"peaks.{roof}": p for roof, p in device.peaks.items()}}
+    return [f"{device.name} {name}: verified, but not by two documents" for name, figure in figures.items()
+            if figure.verified and len(set(figure.sources)) < 2]

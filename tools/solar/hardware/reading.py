@@ -22,6 +22,7 @@ _LARGEST_SHEET = 1 << 20  # bytes of YAML
 _MOST_VALUES = 200_000  # after aliases: a sheet of a thousand devices; stops one that multiplies itself
 _ALLOWED = "dense FLOP/s (two per multiply-add) of the very variant, with unit and source"
 
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same language, ten times as fast where it was built
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BASES = ("FLOP/s", "OP/s", "1/s", "Hz", "byte/s", "B/s", "byte", "B", "bit", "W", "s", "transfer/s")
 _SAME = {"B/s": "byte/s", "B": "byte"}
@@ -84,7 +85,7 @@ def _load(text: str) -> dict[str, Any]:
         raise EnlistError("bad_input", "hardware: not a data sheet: too large", given=f"{len(text)} characters",
                           allowed=f"at most {_LARGEST_SHEET}")
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise EnlistError("bad_input", f"hardware: not YAML: {str(error)[:200]}", allowed="a YAML data sheet",
                           fix="see docs/speed-of-light-hardware.md") from error

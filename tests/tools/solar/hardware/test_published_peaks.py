@@ -12,6 +12,10 @@ PUBLISHED = {  # dense, as the data sheets print them: FLOP/s, OP/s, byte/s
     ("H100 PCIe", "tensor.bf16"): 756e12, ("H100 PCIe", "vector.fp32"): 51e12, ("H100 NVL", "tensor.fp16"): 835e12,
     ("H200", "dram"): 4.8e12, ("B200", "tensor.fp4"): 9e15, ("B200", "tensor.fp8"): 4.5e15,
     ("L40S", "tensor.fp16"): 362e12, ("L40S", "vector.fp32"): 91.6e12, ("RTX 4090", "vector.fp32"): 82.6e12,
+    ("MI300X", "tensor.bf16"): 1307.4e12, ("MI300X", "tensor.fp8"): 2614.9e12, ("MI300X", "dram"): 5.3e12,
+    ("MI355X", "tensor.fp4"): 10.066e15, ("MI250X", "tensor.fp16"): 383e12, ("TPU v5e", "tensor.int8"): 393e12,
+    ("TPU v5p", "dram"): 2765e9, ("TPU v7", "tensor.fp8"): 4614e12, ("Gaudi 3", "tensor.bf16"): 1835e12,
+    ("Trainium2", "tensor.fp8"): 1299e12, ("M2 Ultra", "dram"): 800e9,
 }
 
 
@@ -36,7 +40,7 @@ def test_every_figure_names_its_documents_and_a_verified_one_names_two() -> None
 
 
 @pytest.mark.parametrize("name", ["H100 SXM", "H100 PCIe", "H200", "B200", "L40S", "A100 SXM 80GB",
-                                  "A100 SXM 40GB", "A100 PCIe 80GB", "A100 PCIe 40GB", "RTX 4090"])
+                                  "A100 SXM 40GB", "A100 PCIe 80GB", "A100 PCIe 40GB", "RTX 4090", "MI300X"])
 def test_the_first_devices_have_two_documents_for_what_bounds_rest_on(name: str) -> None:
     device = named(name)
     assert device.verified
@@ -50,7 +54,8 @@ def test_the_first_devices_have_two_documents_for_what_bounds_rest_on(name: str)
     ("V100 SXM2 16GB", "tensor.tf32", "vector.fp32"), ("V100 SXM2 16GB", "tensor.bf16", "vector.fp32"),
     ("T4", "vector.bf16", "vector.fp32"), ("H100 SXM", "tensor.fp32", "vector.fp32"),
     ("L40S", "tensor.fp64", "vector.fp64"), ("H100 SXM", "tensor.int4", "tensor.fp8"),
-    ("B300", "tensor.int8", "tensor.fp16"), ("H100 SXM", "tensor.bf16", "tensor.bf16")])
+    ("B300", "tensor.int8", "tensor.fp16"), ("TPU v5e", "vector.fp64", "vector.fp32"),
+    ("M4 Max", "tensor.bf16", "vector.fp32"), ("MI300X", "tensor.fp32", "tensor.fp32"), ("H100 SXM", "tensor.bf16", "tensor.bf16")])
 def test_where_a_unit_is_missing_the_fastest_that_holds_the_operands_serves(
         device: str, roof: str, serving: str) -> None:
     found = named(device)

@@ -17,8 +17,8 @@ JsonLines = Annotated[bool, typer.Option("--jsonl", help="Stream one JSON object
 
 @dataclass(frozen=True)
 class Answer:
-    """`document` is what `--json` prints; `show` prints the same for people."""
+    """`document` is what `--json` prints, a list where there are several answers; `show` prints the same for people."""
 
-    document: dict[str, Any]
+    document: dict[str, Any] | list[dict[str, Any]]
     show: Callable[["Terminal"], None]
     code: int = 0

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("resume", "Go on with a run that was interrupted."),
     "stop": ("stop", "Ask a run to stop; it can be resumed."),
     "runs": ("runs", "List runs, newest first."),
+    "sol": ("sol", "Speed of light: how fast code could run, and how far it is."),
     "tool": ("tool", "Call one tool, without agents."),
     "tools": ("tools", "List tools, or show one."),
     "mcp": ("mcp", "Serve the tools to other programs by MCP."),

@@ -100,9 +100,12 @@ class Terminal:
         if self.mode == "human":
             answer.show(self)
         else:
-            self.document({"kind": "result", **answer.document} if self.mode == "jsonl" else answer.document)
+            document = answer.document
+            if self.mode == "jsonl":
+                document = {"kind": "result", **(document if isinstance(document, dict) else {"results": document})}
+            self.document(document)
 
-    def document(self, data: Mapping[str, Any]) -> None:
+    def document(self, data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
         """Print one JSON document, indented for `--json`, on one line for `--jsonl`."""
         if self._documents is None:
             raise ValueError("documents belong to the machine modes")

@@ -38,7 +38,7 @@ BAD: dict[str, list[str]] = {
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
     "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"],
     "models": ["models", "--use-models", "absent"], "metrics": ["metrics", "--limit", "none"],
-    "mcp": ["mcp", "--tools", "absent"]}
+    "mcp": ["mcp", "--tools", "absent"], "sol": ["sol", "model.py", "--device", "absent"]}
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -7,11 +7,11 @@ sandbox sees nothing else of the disk.
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.formats.execbench import Workload, model_source, read_definition, read_workloads
+from enlist.tools.solar.formats.execbench import Definition, Workload, model_source, read_definition, read_workloads
 
 _MOST_BYTES = 64 << 20
 _MOST_MODULES = 200
@@ -21,8 +21,8 @@ _MOST_MODULES = 200
 class Source:
     """One thing to capture: a file's bytes with those of the modules it imports, and what to take of it.
 
-    `label` tells it from others of the same file ("batch_size=7"), "" where it is the only one; `fault` is why it
-    cannot be captured at all.
+    `label` tells it from others of the same file ("batch_size=7"), "" where it is the only one; `problem` is what a
+    model file was written out of; `fault` is why it cannot be captured at all.
     """
 
     file: str
@@ -32,7 +32,16 @@ class Source:
     label: str = ""
     inputs: str | None = None
     modules: tuple[tuple[str, bytes], ...] = ()
+    problem: tuple[Definition, Workload] | None = None
     fault: EnlistError | None = None
+
+    def resized(self, dimension: str, size: int) -> "Source":
+        """The same at another size of a dimension; of a problem, of one of its axes."""
+        if self.problem is None:
+            sized = f"{dimension}={size}"
+            return replace(self, inputs=f"{self.inputs};{sized}" if self.inputs else sized)
+        definition, workload = self.problem
+        return _source(self.file, definition, workload.model_copy(update={"axes": workload.axes | {dimension: size}}))
 
 
 def opened(typed: str, inputs: str | None = None) -> tuple[Source, ...]:
@@ -68,16 +77,18 @@ def _problem(path: Path, typed: str, inputs: str | None) -> tuple[Source, ...]:
     else:
         beside = next((f for f in (path.with_name("workload.jsonl"), path.with_suffix(".jsonl")) if f.is_file()), None)
         workloads = read_workloads(beside) if beside else (Workload(),)
+    found = tuple(_source(typed, definition, one) for one in workloads)
+    return found if len(found) > 1 or workloads[0].axes else (replace(found[0], label=""),)
+
+
+def _source(typed: str, definition: Definition, workload: Workload) -> Source:
+    """A problem at one workload; a workload that does not fit leaves the others alone."""
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", definition.name)[:80].strip(".") or "definition"
-
-    def source(one: Workload) -> Source:
-        label = one.label if len(workloads) > 1 or one.axes else ""
-        try:
-            return Source(typed, f"{stem}.py", model_source(definition, one).encode(), "run", label)
-        except EnlistError as error:  # the other workloads still come
-            return Source(typed, f"{stem}.py", b"", "run", label, fault=error)
-
-    return tuple(map(source, workloads))
+    made = Source(typed, f"{stem}.py", b"", "run", workload.label, problem=(definition, workload))
+    try:
+        return replace(made, content=model_source(definition, workload).encode())
+    except EnlistError as error:
+        return replace(made, fault=error)
 
 
 def _split(typed: str) -> tuple[Path, str | None]:

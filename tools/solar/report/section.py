@@ -24,7 +24,7 @@ def section(given: Bounds, findings: Sequence[Finding] = ()) -> Section:
         title=f"Speed of light of {given.target}",
         assumptions=tuple(Sentence(text=_sentence(line), findings=every) for line in given.assumed),
         lead=tuple(sentence for one in given.devices for sentence in _lead(one, given, findings)),
-        tables=tuple(_table(one) for one in given.devices),
+        tables=tuple(terms_table(one) for one in given.devices),
         figures=(SectionFigure(title="Roofline", svg=roofline_svg(given)),),
         notes=("A bound is no forecast: launch overheads, latency and cache misses come on top.",),
         next=_next(given))
@@ -91,12 +91,12 @@ def _next(given: Bounds) -> str:
     return "start with the largest terms: those on the dram roof gain from fusion, the others from a faster dtype"
 
 
-def _table(one: DeviceBounds) -> Table:
-    """The largest terms, equal ones of different layers together."""
+def terms_table(one: DeviceBounds, most: int | None = _LARGEST) -> Table:
+    """The largest terms, all where `most` is None; equal ones of different layers together."""
     groups: dict[tuple[str, str, int, int], list[Term]] = {}
     for term in one.terms:
         groups.setdefault((term.op, term.roof, term.flop, term.bytes), []).append(term)
-    largest = sorted(groups.values(), key=lambda g: -g[0].seconds * len(g))[:_LARGEST]
+    largest = sorted(groups.values(), key=lambda g: -g[0].seconds * len(g))[:most]
     rows = tuple((spelled(g[0].op), (g[0].where or "model") + (f" and {len(g) - 1} more" if len(g) > 1 else ""),
                   g[0].roof, amount(sum(t.flop for t in g), "FLOP"), amount(sum(t.bytes for t in g), "B"),
                   duration(sum(t.seconds for t in g)),

@@ -1,0 +1,177 @@
+"""`enlist sol`: how fast could this code run on that hardware, and how far is a measured time from it?
+
+The code of the user runs in the sandbox, where it is captured; everything else is arithmetic in this process.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from enlist.evals.cli.answer import Answer, Json
+
+if TYPE_CHECKING:
+    from enlist.tools.runtime.errors import EnlistError
+    from enlist.tools.solar.report.analysis import Analysis, Question
+
+DEFAULT_DEVICE = "H100 SXM"
+TRAINING = ("backward", "step")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class SolCommand(TyperCommand):
+    """`--training` may stand alone: it then means a whole step, and does not eat the file that comes after it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spelled = [f"--training={TRAINING[1]}" if word == "--training" and after not in TRAINING else word
+                   for word, after in zip(args, [*args[1:], ""], strict=True)]
+        return super().parse_args(ctx, spelled)
+
+
+@app.command(cls=SolCommand, epilog="\b\nExample:\n  enlist sol model.py --device H100-SXM\n"
+             "  enlist sol model.py::Block --measured 9.8 --terms\n"
+             "  enlist sol definition.json --compare A100,B200 --json\n\n"
+             "A file has a class Model and get_inputs(), or name what to take: FILE.py::Target. PyTorch, JAX, NumPy, "
+             ".loop files, and SOL-ExecBench definitions (or their folder) are read.")
+def sol(
+    ctx: typer.Context,
+    files: Annotated[list[str], typer.Argument(
+        metavar="FILE[::TARGET]", help="What to analyse.", show_default=False)],
+    input: Annotated[str | None, typer.Option(
+        "--input", metavar="SPEC", help="Shapes, x=float32[16,1024];ids=int64[16], or sizes, batch=8.")] = None,
+    device: Annotated[str | None, typer.Option(
+        "--device", metavar="NAME", help=f"Hardware; {DEFAULT_DEVICE} where none is named, `local` is this CPU.")
+        ] = None,
+    compare: Annotated[str | None, typer.Option(
+        "--compare", metavar="NAME,...", help="Other hardware beside it; `all` is everything known.")] = None,
+    dtype: Annotated[str | None, typer.Option(
+        "--dtype", metavar="NAME", help="Price every floating tensor in this dtype.")] = None,
+    training: Annotated[str | None, typer.Option(
+        "--training", metavar="[backward|step]",
+        help="With the backward pass, or a whole step with optimizer (what --training alone means).")] = None,
+    measured: Annotated[str | None, typer.Option(
+        "--measured", metavar="MS|PROFILE",
+        help="A measured time, or an export of torch.profiler, Nsight Systems or Nsight Compute.")] = None,
+    sweep: Annotated[str | None, typer.Option(
+        "--sweep", metavar="DIM=N,N,...", help="Also at other sizes: batch=1,8,64.")] = None,
+    provision: Annotated[str | None, typer.Option(
+        "--provision", metavar="MS|TOKENS/s",
+        help="The least hardware for a run in so many ms (5), or for a rate (3000tokens/s).")] = None,
+    any_algorithm: Annotated[bool, typer.Option(
+        "--any-algorithm", help="Allow fewer multiplications than the standard ones (Winograd, Strassen).")] = False,
+    warm: Annotated[bool, typer.Option(
+        "--warm", help="What fits the last-level cache is there already.")] = False,
+    strict_fp32: Annotated[bool, typer.Option("--strict-fp32", help="No TF32 anywhere.")] = False,
+    clock: Annotated[float | None, typer.Option("--clock", metavar="MHZ", help="Price at this clock.")] = None,
+    no_structure: Annotated[bool, typer.Option(
+        "--no-structure", help="Do not look for triangular or zero tensors in the example inputs.")] = False,
+    terms: Annotated[bool, typer.Option("--terms", help="Open every number into its terms.")] = False,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page of its own.")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """Lower bounds on the run time of code, an estimate, and the distance of a measured time from both."""
+    from enlist.evals.cli import sol_shown
+    from enlist.evals.cli.settings import readable, settings
+    from enlist.tools.solar.report.analysis import Analysis, entry
+
+    settings()
+    asked = _question(device, compare, dtype, measured, provision, any_algorithm, warm, strict_fp32, clock)
+    made = _answers([readable(f) for f in files], input, training, not no_structure, sweep, asked, ctx.obj.note)
+    entries = [entry(one) if isinstance(one, Analysis) else _fault_entry(name, label, one) for name, label, one in made]
+    if html is not None:
+        _write_page(html, [one for _, _, one in made if isinstance(one, Analysis)])
+    failed = any("error" in e for e in entries)
+
+    def show(terminal: Any) -> None:
+        sol_shown.show(terminal, made, opened=terms)
+        if device is None:
+            terminal.note(f"on {DEFAULT_DEVICE}, because no --device was named")
+
+    return Answer(entries[0] if len(entries) == 1 else entries, show, code=1 if failed else 0)
+
+
+def _question(device: str | None, compare: str | None, dtype: str | None, measured: str | None, provision: str | None,
+              any_algorithm: bool, warm: bool, strict_fp32: bool, clock: float | None) -> "Question":
+    """The options that hold for every file; raises for what is no device, dtype, time or profile."""
+    from pathlib import Path
+
+    from enlist.evals.cli import sol_asked
+    from enlist.tools.solar import hardware
+    from enlist.tools.solar.dtypes import dtype_name
+    from enlist.tools.solar.profiles.reading import read_profile
+    from enlist.tools.solar.report.analysis import Question
+
+    chosen = hardware.resolve([device or DEFAULT_DEVICE])
+    others = [name.strip() for name in (compare or "").split(",") if name.strip()]
+    beside = hardware.devices() if others == ["all"] else hardware.resolve(others)
+    every = {d.name: d for d in (*chosen, *beside)}
+    seconds = sol_asked.seconds(measured) if measured is not None else None
+    profile = read_profile(Path(measured)) if measured is not None and seconds is None else None
+    return Question(tuple(every.values()), dtype_name(dtype) if dtype else None, seconds, profile)
+
+
+def _answers(files: Sequence[str], inputs: str | None, training: str | None, structure: bool, sweep: str | None,
+             asked: "Question", say: Callable[[str], None]) -> list[tuple[str, str, "Analysis | EnlistError"]]:
+    """Of every file and workload its name, its label and its analysis or fault."""
+    from enlist.evals.cli.sol_asked import sweep as read_sweep
+    from enlist.evals.cli.sol_capture import capture_all
+    from enlist.tools.runtime.errors import EnlistError, boundary
+    from enlist.tools.solar.formats.opened import Source, opened
+    from enlist.tools.solar.report.analysis import analyse
+
+    if training is not None and training not in TRAINING:
+        raise EnlistError("bad_input", "no kind of training", given=training, allowed=", ".join(TRAINING),
+                          fix="--training alone means a whole step")
+    dimension, sizes = read_sweep(sweep) if sweep is not None else ("", ())
+    found: list[Source | tuple[str, EnlistError]] = []
+    for typed in files:
+        try:
+            found += opened(typed, inputs)
+        except EnlistError as error:
+            found.append((typed, error))
+    sources = [one for one in found if isinstance(one, Source)]
+    wanted = [each for one in sources for each in (one, *(one.resized(dimension, n) for n in sizes))]
+    graphs = iter(capture_all(wanted, training, structure, say) if wanted else [])  # type: ignore[arg-type]
+    made: list[tuple[str, str, Analysis | EnlistError]] = []
+    for one in found:
+        if not isinstance(one, Source):
+            made.append((one[0], "", one[1]))
+            continue
+        base, at_sizes = next(graphs), [next(graphs) for _ in sizes]
+        try:
+            fault = next((g for g in (base, *at_sizes) if isinstance(g, EnlistError)), None)
+            if fault is not None:
+                raise fault
+            swept = [(dimension, n, g) for n, g in zip(sizes, at_sizes, strict=True)]
+            with boundary(f"pricing {one.name}"):
+                made.append((one.file, one.label, analyse(base, asked, one.file, one.label, swept)))  # type: ignore
+        except EnlistError as error:
+            made.append((one.file, one.label, error))
+    return made
+
+
+def _fault_entry(file: str, label: str, fault: "EnlistError") -> dict[str, Any]:
+    return {"file": file, "workload": label or None, "error": {
+        "code": fault.code, "message": fault.message, "given": fault.given, "allowed": fault.allowed,
+        "fix": fault.fix or "see what is allowed"}}
+
+
+def _write_page(path: str, analyses: Sequence["Analysis"]) -> None:
+    import os
+    import tempfile
+    from pathlib import Path
+
+    from enlist.tools.runtime.errors import EnlistError
+    from enlist.tools.solar.report.page import page
+
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".sol-", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page(analyses))
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise EnlistError("bad_input", f"the page cannot be written: {error.strerror}", given=path,
+                          allowed="a path in a folder that can be written to", fix="correct --html") from error

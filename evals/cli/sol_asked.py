@@ -1,0 +1,67 @@
+"""The values of `enlist sol`'s options as they are typed: times, sizes, rates."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from enlist.tools.runtime.errors import EnlistError
+
+_SECONDS = {"": 1e-3, "ms": 1e-3, "s": 1.0, "us": 1e-6, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}
+_NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)"
+_MOST_SIZES = 64
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What hardware must reach: a time for one run in seconds, or tokens per second."""
+
+    latency_s: float | None = None
+    tokens_per_s: float | None = None
+
+
+def seconds(text: str) -> float | None:
+    """ "12.5" and "12.5ms" are 0.0125; None for what is no time (then it is the path of a profile)."""
+    found = re.fullmatch(_NUMBER + r"\s*(ms|us|\u00b5s|ns|s)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        return None
+    value = float(found[1]) * _SECONDS[(found[2] or "").lower()]
+    if not 0 < value < math.inf:
+        raise EnlistError("bad_input", "a measured time must be positive", given=text,
+                          allowed="milliseconds such as 12.5, or with a unit: 12.5ms, 80us", fix="correct --measured")
+    return value
+
+
+def sweep(text: str) -> tuple[str, tuple[int, ...]]:
+    """ "batch=1,8,64" as the dimension and its sizes."""
+    name, equals, listed = text.partition("=")
+    sizes = [part.strip() for part in listed.split(",")]
+    if not (equals and name.strip() and all(s.isdecimal() and 0 < int(s) < 1 << 40 for s in sizes)):
+        raise EnlistError("bad_input", "not a dimension with sizes", given=text,
+                          allowed="batch=1,8,64, length=512,2048, x[1]=64,128, or an axis of a definition",
+                          fix="correct --sweep")
+    if len(sizes) > _MOST_SIZES:
+        raise EnlistError("bad_input", f"{len(sizes)} sizes are too many", allowed=f"{_MOST_SIZES} at once",
+                          fix="leave some out")
+    return name.strip(), tuple(dict.fromkeys(map(int, sizes)))
+
+
+def demand(text: str) -> Demand:
+    """ "5", "5ms" and "80us" ask for a time, "3000tokens/s" (or tok/s, tps) for a rate."""
+    found = re.fullmatch(_NUMBER + r"\s*(?:tok(?:en)?s?\s*/\s*s(?:ec)?|tok(?:en)?s?_per_s|tps)", text.strip(),
+                         re.IGNORECASE)
+    if found is not None and 0 < float(found[1]) < math.inf:
+        return Demand(tokens_per_s=float(found[1]))
+    time = seconds(text)
+    if time is None:
+        raise EnlistError("bad_input", "neither a time nor a rate", given=text,
+                          allowed="a time for one run (5 or 5ms, 80us, 2s) or a rate (3000tokens/s)",
+                          fix="correct --provision")
+    return Demand(latency_s=time)
+
+
+def clock_hz(mhz: float | None) -> float | None:
+    """A clock in hertz from MHz."""
+    if mhz is not None and not 1 <= mhz <= 20_000:
+        raise EnlistError("bad_input", "no clock of a processor", given=f"{mhz:g} MHz", allowed="1 to 20000 MHz",
+                          fix="correct --clock")
+    return mhz * 1e6 if mhz is not None else None

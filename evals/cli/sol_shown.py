@@ -1,0 +1,128 @@
+"""The terminal view of `enlist sol`: the answer in the first five lines, then what it rests on.
+
+Every table fits 80 columns. Several analyses are one table; `--terms` opens each of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.report.amounts import amount, duration
+from enlist.tools.solar.report.analysis import Analysis
+from enlist.tools.solar.report.section import terms_table
+
+_MOST_ROWS = 12
+Ended = tuple[str, str, Analysis | EnlistError]
+
+
+def show(terminal: Any, made: Sequence[Ended], opened: bool) -> None:
+    """Print analyses and faults."""
+    analyses = [one for _, _, one in made if isinstance(one, Analysis)]
+    if len(made) == 1 and analyses:
+        _whole(terminal, analyses[0], opened)
+    elif analyses:
+        _several(terminal, analyses)
+        for one in analyses if opened else ():
+            terminal.line()
+            _whole(terminal, one, opened)
+    for file, label, fault in made:
+        if isinstance(fault, EnlistError):
+            terminal.note(f"{file} {label}".strip() + f": {fault.code}: {fault.sentence()}")
+
+
+def answer_lines(made: Analysis) -> list[str]:
+    """The answer: what on what, bounds, estimate, headroom, what decides."""
+    one = made.one
+    roof = next(r for r in one.roofs if r.roof == one.limiting_roof)
+    unit = "B" if one.limiting_roof == "dram" else "FLOP"
+    aware = getattr(one, "cache_aware_s", None)
+    estimate = getattr(one, "estimate_s", None)
+    bounds = [f"fused {duration(one.fused_s)}", *([f"cache-aware {duration(aware)}"] if aware is not None else []),
+              f"unfused {duration(one.unfused_s)}"]
+    return [f"{made.title} on {one.device}", f"at least  {', '.join(bounds)}",
+            f"estimate  {duration(estimate)} (no bound)" if estimate is not None else "estimate  none",
+            f"headroom  {_headroom(made)}",
+            f"limit     {one.limiting_roof}: {amount(roof.amount, unit)} at {amount(roof.peak, f'{unit}/s')}"]
+
+
+def _headroom(made: Analysis) -> str:
+    one, room = made.one, made.one.headroom
+    if room.measured_s is None:
+        return "unknown: nothing was measured (--measured MS or a profile)"
+    ratios = [(name, bound) for name, bound in (("fused", one.fused_s), (
+        "cache-aware", getattr(one, "cache_aware_s", None)), ("unfused", one.unfused_s)) if bound]
+    return f"{duration(room.measured_s)} is " + ", ".join(f"{room.measured_s / b:.3g}x {n}" for n, b in ratios)
+
+
+def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
+    first, *others = answer_lines(made)
+    terminal.line(first, style="bold")
+    for line in others:
+        terminal.line(line)
+    one = made.one
+    if one.headroom.measured_s is not None and one.headroom.status.startswith("below"):
+        terminal.paragraph(one.headroom.status, style="bold")
+    _table(terminal, terms_table(one, None if opened else _MOST_ROWS))
+    if made.opportunities:
+        terminal.line()
+        terminal.table(("saves at most", "kind", "what", "how"), [
+            (duration(o.saves_s), o.kind, o.what, o.how) for o in made.opportunities[:None if opened else 8]],
+            keep=(0, 1))
+    _profile(terminal, made, opened)
+    if len(made.bounds.devices) > 1:
+        _compare(terminal, made)
+    if made.sweep:
+        _sweep(terminal, made)
+    terminal.line()
+    for line in made.bounds.assumed:
+        terminal.paragraph(line)
+
+
+def _table(terminal: Any, table: Any) -> None:
+    terminal.line()
+    terminal.line(table.title)
+    terminal.table(table.columns, table.rows, keep=(5, 6))
+
+
+def _several(terminal: Any, analyses: Sequence[Analysis]) -> None:
+    terminal.line(f"{len(analyses)} analyses on {analyses[0].one.device}", style="bold")
+    terminal.table(("what", "fused", "cache-aware", "unfused", "estimate", "limit"), [
+        (a.title, duration(a.one.fused_s), _maybe(a.one, "cache_aware_s"), duration(a.one.unfused_s),
+         _maybe(a.one, "estimate_s"), a.one.limiting_roof) for a in analyses], keep=(1, 2, 3, 4))
+
+
+def _maybe(one: Any, name: str) -> str:
+    value = getattr(one, name, None)
+    return duration(value) if value is not None else "-"
+
+
+def _compare(terminal: Any, made: Analysis) -> None:
+    terminal.line()
+    terminal.table(("device", "fused", "cache-aware", "unfused", "estimate", "limit"), [
+        (d.device, duration(d.fused_s), _maybe(d, "cache_aware_s"), duration(d.unfused_s), _maybe(d, "estimate_s"),
+         d.limiting_roof) for d in made.bounds.devices], keep=(1, 2, 3, 4))
+
+
+def _sweep(terminal: Any, made: Analysis) -> None:
+    terminal.line()
+    terminal.table((made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), [
+        (s.size, duration(s.bounds.devices[0].fused_s), _maybe(s.bounds.devices[0], "cache_aware_s"),
+         duration(s.bounds.devices[0].unfused_s), _maybe(s.bounds.devices[0], "estimate_s"),
+         s.bounds.devices[0].limiting_roof) for s in made.sweep])
+
+
+def _profile(terminal: Any, made: Analysis, opened: bool) -> None:
+    joined = made.joined
+    if joined is None:
+        return
+    terminal.line()
+    where = "on the device" if joined.on_device else "on the CPU"
+    terminal.line(f"{joined.profile}: {duration(joined.total_s)} {where} in each of {joined.steps} iterations, "
+                  f"{100 * joined.joined_share:.0f} % joined to operators")
+    terminal.table(("operator", "where", "measured", "bound", "headroom"), [
+        (r.op, r.where, duration(r.measured_s), duration(r.bound_s), f"{r.headroom:.3g}x" if r.headroom else "-")
+        for r in joined.rows[:None if opened else _MOST_ROWS]], keep=(0, 2, 3, 4))
+    left = joined.unjoined[:None if opened else 5]
+    if left:
+        terminal.paragraph("not joined: " + ", ".join(f"{u.name} {duration(u.seconds)}" for u in left) + (
+            f" and {len(joined.unjoined) - len(left)} more" if len(joined.unjoined) > len(left) else ""))

@@ -1,0 +1,131 @@
+"""One analysis: a graph, priced on the device that was asked for and on others, with all that is asked beside it.
+
+Pure: the graph comes captured, the profile read. The same analysis becomes JSON (`entry`), a terminal view and a page.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.hardware import Device
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, bounds
+from enlist.tools.solar.profiles.activity import Profile
+from enlist.tools.solar.profiles.join import Joined, join
+from enlist.tools.solar.report.opportunities import Opportunity, opportunities
+
+_SMALLER = ("bfloat16", "float8_e4m3fn")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every file: the first of `devices` is the one, the others are compared with it."""
+
+    devices: tuple[Device, ...]
+    dtype: str | None = None
+    measured_s: float | None = None
+    profile: Profile | None = None
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The bounds at one size of a dimension."""
+
+    dimension: str
+    size: int
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The answers about one graph; `sweep` are the answers at other sizes."""
+
+    file: str
+    label: str
+    graph: Graph
+    bounds: Bounds
+    joined: Joined | None
+    opportunities: tuple[Opportunity, ...]
+    sweep: tuple[Swept, ...] = ()
+
+    @property
+    def one(self) -> DeviceBounds:
+        """The bounds on the device that was asked for."""
+        return self.bounds.devices[0]
+
+    @property
+    def title(self) -> str:
+        """The target and, of several workloads, which one."""
+        return f"{self.bounds.target} {self.label}".strip()
+
+
+def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
+            swept: Sequence[tuple[str, int, Graph]] = ()) -> Analysis:
+    """Price a graph and answer what is asked."""
+    def priced(one: Graph, devices: Sequence[Device], measured_s: float | None = None,
+               dtype: str | None = asked.dtype) -> Bounds:
+        return bounds(one, devices, measured_s, dtype)
+
+    measured_s, joined = asked.measured_s, None
+    made = priced(graph, asked.devices, measured_s)
+    if asked.profile is not None:
+        joined = join(asked.profile, graph, made.devices[0].terms)
+        made = priced(graph, asked.devices, joined.total_s or None)
+    cheaper = [(d, priced(graph, asked.devices[:1], dtype=d).devices[0].fused_s) for d in _smaller(graph, asked)]
+    return Analysis(file, label, graph, made, joined, opportunities(graph, made, 0, joined, cheaper),
+                    tuple(Swept(name, size, priced(one, asked.devices[:1])) for name, size, one in swept))
+
+
+def _smaller(graph: Graph, asked: Question) -> list[str]:
+    """Dtypes that are smaller than the largest that the graph multiplies in, and that the device has units for."""
+    found = {t.dtype for t in graph.tensors}
+    if asked.dtype or not found & {"float32", "float64"}:
+        return []
+    peaks = asked.devices[0].peaks
+    return [d for d in _SMALLER if f"tensor.{'bf16' if d == 'bfloat16' else 'fp8'}" in peaks]
+
+
+def entry(made: Analysis) -> dict[str, Any]:
+    """The analysis as JSON for scripts; the page docs/speed-of-light.md says what each key means."""
+    one = made.one.model_dump(mode="json")
+    every = made.bounds.model_dump(mode="json", exclude={"devices"})
+    document: dict[str, Any] = {
+        "file": made.file, "target": made.bounds.target, "workload": made.label or None,
+        "device": one["device"], "class": one.get("cls"), "dtype_peaks": one.get("dtype_peaks"),
+        "bounds": _fidelities(one), "estimate_s": one.get("estimate_s"),
+        "limiting_roof": one["limiting_roof"],
+        "flop": {"total": sum(every["flop"].values()), "by_roof": every["flop"]},
+        "bytes": {"unfused": every["unfused_bytes"], "fused": every["fused_bytes"]},
+        "terms": one["terms"], "coverage": every.get("coverage"),
+        "assumed": every["assumed"], "unmodelled": every["unmodelled"],
+        "headroom": one["headroom"], "roofs": one["roofs"], "transfers": every["transfers"],
+        "opportunities": [vars(o) for o in made.opportunities]}
+    document |= {key: one[key] for key in ("strict", "launches", "memory", "energy_j", "mfu", "hfu") if key in one}
+    if len(made.bounds.devices) > 1:
+        document["compare"] = [_short(d) for d in made.bounds.devices]
+    if made.sweep:
+        document["sweep"] = [{"dimension": s.dimension, "size": s.size, **_short(s.bounds.devices[0]),
+                              "flop": sum(s.bounds.flop.values()), "bytes": {
+                                  "unfused": s.bounds.unfused_bytes, "fused": s.bounds.fused_bytes}}
+                             for s in made.sweep]
+    if made.joined is not None:
+        document["profile"] = _profile(made.joined)
+    return document
+
+
+def _fidelities(one: dict[str, Any]) -> dict[str, Any]:
+    return {key: one.get(key) for key in ("unfused_s", "fused_s", "cache_aware_s")}
+
+
+def _short(device: DeviceBounds) -> dict[str, Any]:
+    one = device.model_dump(mode="json", exclude={"terms"})
+    return {"device": one["device"], "bounds": _fidelities(one), "estimate_s": one.get("estimate_s"),
+            "limiting_roof": one["limiting_roof"], "headroom": one["headroom"]}
+
+
+def _profile(joined: Joined) -> dict[str, Any]:
+    return {"file": joined.profile, "kind": joined.kind, "steps": joined.steps, "total_s": joined.total_s,
+            "on_device": joined.on_device, "joined_share": joined.joined_share,
+            "operators": [{"op": r.op, "where": r.where, "measured_s": r.measured_s, "bound_s": r.bound_s,
+                           "headroom": r.headroom, "joined_by": r.level, "terms": list(r.terms)} for r in joined.rows],
+            "unjoined": [vars(left) for left in joined.unjoined]}

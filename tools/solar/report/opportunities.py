@@ -1,0 +1,117 @@
+"""What could make a model faster, ranked by the time it could save.
+
+Four kinds. `gap`: an operator was measured above its own bound. `fusion`: what an operator's unfused time exceeds its
+share of the fused bound by; these gains add up to unfused - fused. `precision`: the fused bound with the floating
+tensors in a smaller dtype (another model, as far as numerics go). `launches`: what the estimate spends on starting
+kernels. A saving is a difference of bounds or of a time and a bound: nobody saves more, and most save less.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
+from enlist.tools.solar.profiles.join import Joined
+from enlist.tools.solar.report.amounts import duration
+from enlist.tools.solar.report.spelling import spelled
+
+Kind = Literal["gap", "fusion", "precision", "launches"]
+_LEAST_SHARE = 0.005  # of the largest saving; less is noise on a page
+
+
+@dataclass(frozen=True)
+class Opportunity:
+    """At most `saves_s` seconds of one run, by doing `how` to `what`."""
+
+    kind: Kind
+    what: str
+    saves_s: float
+    how: str
+
+
+def opportunities(graph: Graph, made: Bounds, place: int, joined: Joined | None = None,
+                  cheaper: Sequence[tuple[str, float]] = ()) -> tuple[Opportunity, ...]:
+    """The opportunities on one device, the largest first.
+
+    Args:
+        place: which of the devices of `made`.
+        joined: a profile, for the gaps of single operators.
+        cheaper: dtypes with the fused bound in each, in seconds.
+    """
+    one = made.devices[place]
+    found = [*_gaps(joined), *_fusion(graph, made, one), *_precision(one, cheaper), *_launches(one)]
+    found.sort(key=lambda o: -o.saves_s)
+    return tuple(o for o in found if o.saves_s > 0 and o.saves_s >= _LEAST_SHARE * found[0].saves_s)
+
+
+def fusion_gains(graph: Graph, made: Bounds, one: DeviceBounds) -> list[float]:
+    """Seconds that fusion could save at each term; they add up to unfused - fused.
+
+    A term's share of the fused bound is the part of the deciding roof that is its own: its time where that roof decides
+    the term too, its part of the transfers (split evenly among the operators that touch a tensor) where DRAM does.
+    """
+    if one.limiting_roof == "dram":
+        bandwidth = next(r.peak for r in one.roofs if r.roof == "dram")
+        moved = _moved(graph, made, {t.node for t in one.terms})
+        shares = [min(t.seconds, moved[t.node] / bandwidth) for t in one.terms]
+    else:
+        shares = [t.seconds if t.roof == one.limiting_roof else 0.0 for t in one.terms]
+    gains = [t.seconds - share for t, share in zip(one.terms, shares, strict=True)]
+    total, whole = sum(gains), max(0.0, one.unfused_s - one.fused_s)
+    return [gain * whole / total for gain in gains] if total else gains
+
+
+def _moved(graph: Graph, made: Bounds, priced: set[str]) -> dict[str, float]:
+    """Bytes of the fused transfers by the node that they are charged to."""
+    touching: dict[str, list[str]] = defaultdict(list)
+    for node in graph.nodes:
+        if node.id in priced:
+            for root in {graph.root(t) for t in (*node.inputs, *node.outputs)}:
+                touching[root].append(node.id)
+    moved: dict[str, float] = defaultdict(float)
+    for transfer in made.transfers:
+        nodes = touching.get(transfer.tensor, [])
+        for node_id in nodes:
+            moved[node_id] += transfer.bytes / len(nodes)
+    return moved
+
+
+def _fusion(graph: Graph, made: Bounds, one: DeviceBounds) -> list[Opportunity]:
+    saved: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for term, gain in zip(one.terms, fusion_gains(graph, made, one), strict=True):
+        saved[spelled(term.op)] += gain  # type: ignore[assignment]
+        counts[spelled(term.op)] += 1
+    return [Opportunity("fusion", f"{counts[op]} x {op}" if counts[op] > 1 else op, seconds,
+                        "fuse with its neighbours, so that what lies between stays on chip")
+            for op, seconds in saved.items()]
+
+
+def _gaps(joined: Joined | None) -> list[Opportunity]:
+    saved: Counter[str] = Counter()
+    measured: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for row in joined.rows if joined else ():
+        saved[row.op] += max(0.0, row.measured_s - row.bound_s)  # type: ignore[assignment]
+        measured[row.op] += row.measured_s  # type: ignore[assignment]
+        counts[row.op] += len(row.terms)
+    return [Opportunity("gap", f"{counts[op]} x {op}" if counts[op] > 1 else op, seconds,
+                        f"measured {duration(measured[op])}: a kernel nearer to its roof")
+            for op, seconds in saved.items()]
+
+
+def _precision(one: DeviceBounds, cheaper: Sequence[tuple[str, float]]) -> list[Opportunity]:
+    return [Opportunity("precision", dtype, one.fused_s - fused,
+                        f"fused bound {duration(fused)} with floating tensors in {dtype}; changes results")
+            for dtype, fused in cheaper if fused < one.fused_s]
+
+
+def _launches(one: DeviceBounds) -> list[Opportunity]:
+    seconds = getattr(one, "launch_s", None)
+    count = getattr(one, "launches", None)
+    if not seconds or not count:
+        return []
+    return [Opportunity("launches", f"{count} kernel launches", seconds,
+                        "fewer kernels, or a CUDA graph; part of the estimate, of no bound")]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.report.amounts import amount, duration
+from enlist.tools.solar.report.amounts import duration
 from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.section import terms_table
+from enlist.tools.solar.report.words import answer_lines, explained
 
 _MOST_ROWS = 12
 Ended = tuple[str, str, Analysis | EnlistError]
@@ -30,38 +31,16 @@ def show(terminal: Any, made: Sequence[Ended], opened: bool) -> None:
             terminal.note(f"{file} {label}".strip() + f": {fault.code}: {fault.sentence()}")
 
 
-def answer_lines(made: Analysis) -> list[str]:
-    """The answer: what on what, bounds, estimate, headroom, what decides."""
-    one = made.one
-    roof = next(r for r in one.roofs if r.roof == one.limiting_roof)
-    unit = "B" if one.limiting_roof == "dram" else "FLOP"
-    aware = getattr(one, "cache_aware_s", None)
-    estimate = getattr(one, "estimate_s", None)
-    bounds = [f"fused {duration(one.fused_s)}", *([f"cache-aware {duration(aware)}"] if aware is not None else []),
-              f"unfused {duration(one.unfused_s)}"]
-    return [f"{made.title} on {one.device}", f"at least  {', '.join(bounds)}",
-            f"estimate  {duration(estimate)} (no bound)" if estimate is not None else "estimate  none",
-            f"headroom  {_headroom(made)}",
-            f"limit     {one.limiting_roof}: {amount(roof.amount, unit)} at {amount(roof.peak, f'{unit}/s')}"]
-
-
-def _headroom(made: Analysis) -> str:
-    one, room = made.one, made.one.headroom
-    if room.measured_s is None:
-        return "unknown: nothing was measured (--measured MS or a profile)"
-    ratios = [(name, bound) for name, bound in (("fused", one.fused_s), (
-        "cache-aware", getattr(one, "cache_aware_s", None)), ("unfused", one.unfused_s)) if bound]
-    return f"{duration(room.measured_s)} is " + ", ".join(f"{room.measured_s / b:.3g}x {n}" for n, b in ratios)
-
-
 def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
-    first, *others = answer_lines(made)
+    first, *others = answer_lines(made.title, made.one)
     terminal.line(first, style="bold")
     for line in others:
         terminal.line(line)
     one = made.one
     if one.headroom.measured_s is not None and one.headroom.status.startswith("below"):
         terminal.paragraph(one.headroom.status, style="bold")
+    for paragraph in explained(one):
+        terminal.paragraph(paragraph)
     _table(terminal, terms_table(one, None if opened else _MOST_ROWS))
     if made.opportunities:
         terminal.line()

@@ -49,8 +49,13 @@ def opened(typed: str, inputs: str | None = None) -> tuple[Source, ...]:
 
     Raises `not_found` and `bad_input`.
     """
-    path, target = _split(typed)
-    if path.is_dir():
+    try:
+        path, target = _split(typed)
+        folder = path.is_dir()
+    except OSError as error:  # a name too long, no permission on the way
+        raise EnlistError("bad_input", f"the path cannot be looked at: {error.strerror}", given=typed[:200],
+                          fix="check the path and its permissions") from error
+    if folder:
         inside = path / "definition.json"
         if not inside.is_file():
             raise EnlistError("bad_input", "a folder without definition.json", given=typed,

@@ -136,8 +136,9 @@ def _box(box: Box, place: tuple[int, int], share_of_longest: float, share: float
     flop, moved = sum(t.flop for t in box.terms), sum(t.bytes for t in box.terms)
     told = (f"{box.label} {box.terms[0].where}: {count}{duration(box.seconds)} ({100 * share:.1f} %), "
             f"{amount(flop, 'FLOP')}, {amount(moved, 'B')}, {'memory' if memory else 'compute'} bound")
-    return (f'<g><title>{escape(told)}</title><rect x="{x}" y="{y}" width="{_BOX}" height="{_TALL}" rx="4" '
-            f'fill="{colour}" fill-opacity="{0.08 + 0.5 * share_of_longest:.2f}" stroke="{colour}"/>'
+    outline = f'<rect x="{x}" y="{y}" width="{_BOX}" height="{_TALL}" rx="4" '
+    return (f'<g><title>{escape(told)}</title>{outline}fill="#fff"/>'  # edges do not shine through
+            f'{outline}fill="{colour}" fill-opacity="{0.08 + 0.5 * share_of_longest:.2f}" stroke="{colour}"/>'
             f'<rect x="{x}" y="{y + _TALL - 4}" width="{_BOX * share_of_longest:.1f}" height="4" fill="{colour}"/>'
             f'<text x="{x + 6}" y="{y + 15}">{escape(_short(box.label))}</text>'
             f'<text x="{x + 6}" y="{y + 29}" fill="#444">{escape(f"{count}{duration(box.seconds)}")}</text></g>')

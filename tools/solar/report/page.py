@@ -30,6 +30,8 @@ function key(row){var cell=row.cells[column];return cell.dataset.v===undefined?c
 rows.sort(function(a,b){var x=key(a),y=key(b);return(x<y?-1:x>y?1:0)*(up?1:-1)});
 rows.forEach(function(row){body.appendChild(row)})})})});"""
 
+_PLOTTED = 4  # devices in one roofline plot; more cannot be told apart
+
 Cell = str | tuple[str, float]
 """Text, or text with the number to sort by."""
 
@@ -52,10 +54,11 @@ def page(analyses: Sequence[Analysis]) -> str:
 
 
 def _section(number: int, made: Analysis) -> str:
+    plotted = made.bounds.model_copy(update={"devices": made.bounds.devices[:_PLOTTED]})
     lines = "\n".join(answer_lines(made.title, made.one))
     parts = [f'<h2 id="a{number}">{escape(made.title)}</h2><div class="answer">{escape(lines)}</div>',
              _list("The three largest terms", explained(made.one)), _bounds(made), _opportunities(made),
-             f"<h3>Roofline</h3>{roofline_svg(made.bounds)}",
+             f"<h3>Roofline</h3>{roofline_svg(plotted)}",
              f'<h3>Operators</h3><p>Blue boxes wait for memory, orange ones for arithmetic; the bar is the time.</p>'
              f'<div class="wide">{graph_svg(made.graph, made.one.terms)}</div>', _terms(made), _profile(made),
              _sweep(made), _list("What this rests on", made.bounds.assumed),

@@ -55,7 +55,8 @@ def test_the_first_devices_have_two_documents_for_what_bounds_rest_on(name: str)
     ("T4", "vector.bf16", "vector.fp32"), ("H100 SXM", "tensor.fp32", "vector.fp32"),
     ("L40S", "tensor.fp64", "vector.fp64"), ("H100 SXM", "tensor.int4", "tensor.fp8"),
     ("B300", "tensor.int8", "tensor.fp16"), ("TPU v5e", "vector.fp64", "vector.fp32"),
-    ("M4 Max", "tensor.bf16", "vector.fp32"), ("MI300X", "tensor.fp32", "tensor.fp32"), ("H100 SXM", "tensor.bf16", "tensor.bf16")])
+    ("M4 Max", "tensor.bf16", "vector.fp32"), ("MI300X", "tensor.fp32", "tensor.fp32"),
+    ("H100 SXM", "tensor.bf16", "tensor.bf16")])
 def test_where_a_unit_is_missing_the_fastest_that_holds_the_operands_serves(
         device: str, roof: str, serving: str) -> None:
     found = named(device)

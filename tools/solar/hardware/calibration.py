@@ -6,12 +6,11 @@ each keeps its best and its median: where these are far apart the run was distur
 """
 
 import datetime
-import itertools
 import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,52 +84,65 @@ class Calibration(_Strict):
         return self.fastest(roof).best / self.fastest(roof).median
 
 
-def measure(folder: Path, *, quick: bool = False) -> Calibration:
-    """Run the kernels; seconds when `quick`, about half a minute otherwise. `folder` takes the compiled kernels.
+class Run:
+    """Kernels that take turns; other work may be done between the rounds, and meets the machine as they do."""
+
+    def __init__(self, kernels: Iterable[Kernel], caches: Sequence[Level]) -> None:
+        self.caches, self._before = tuple(caches), _load()
+        self._rates: dict[Kernel, list[float]] = {}
+        for kernel in kernels:
+            try:
+                kernel.call()  # a first time, for what libraries prepare
+            except RuntimeError:  # a product that this build of torch does not have for this dtype
+                continue
+            self._rates[kernel] = []
+        if not {"vector.fp32", "dram"} <= {k.roof for k in self._rates}:
+            raise EnlistError("not_installed", "this CPU cannot be calibrated without torch or a C compiler",
+                              fix="pip install torch, or install a C compiler")
+
+    def round(self) -> None:
+        """Every kernel once."""
+        for kernel, found in self._rates.items():
+            start = time.perf_counter()
+            kernel.call()
+            found.append(kernel.amount / (time.perf_counter() - start))
+
+    def result(self) -> Calibration:
+        """What was reached in all rounds so far."""
+        return Calibration(
+            cpu=cpu_model(), threads=usable_cpus(), date=datetime.datetime.now(datetime.UTC).isoformat("T", "minutes"),
+            load=(self._before, _load()), memory=_memory(), caches=self.caches,
+            kernels=tuple(Measured(roof=k.roof, kernel=k.name, best=max(found), median=sorted(found)[len(found) // 2],
+                                   runs=len(found)) for k, found in self._rates.items()))
+
+
+@contextmanager
+def prepared(folder: Path, *, quick: bool = False) -> Iterator[Run]:
+    """The kernels of this CPU, ready to take turns on all of its threads; `folder` takes the compiled ones.
 
     Raises `not_installed` where there is neither torch nor a C compiler.
     """
     threads, caches = usable_cpus(), cache_levels()
-    before = _load()
     with tempfile.TemporaryDirectory(dir=folder) as scratch, _torch_threads(threads):
         native = compiled(Path(scratch), threads)
-        last = caches[-1].capacity
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        dram = Buffers.of(int(min(max(_LEAST_DRAM, _DRAM_OVER_CACHE * last), memory * _MOST_OF_MEMORY)))
-        kernels = [*dram_kernels(dram, native),
+        size = min(max(_LEAST_DRAM, _DRAM_OVER_CACHE * caches[-1].capacity), _memory() * _MOST_OF_MEMORY)
+        kernels = [*dram_kernels(Buffers.of(int(size)), native),
                    *compute_kernels(native, _QUICK_PRODUCT if quick else _PRODUCT)]
         for level in caches[1:]:
             inside = Buffers.of(level.capacity // 4 // 4096 * 4096)  # two buffers fill half of it
-            repeats = max(1, _WARM_BYTES // inside.size)
-            kernels += memory_kernels(level.name, inside, native, repeats)
-        if not {"vector.fp32", "dram"} <= {k.roof for k in kernels}:
-            raise EnlistError("not_installed", "this CPU cannot be calibrated without torch or a C compiler",
-                              fix="pip install torch, or install a C compiler")
-        found = in_turn(kernels, _QUICK_SECONDS if quick else _SECONDS)
-    now = datetime.datetime.now(datetime.UTC).isoformat("T", "minutes")
-    return Calibration(cpu=cpu_model(), threads=threads, date=now,
-                       load=(before, _load()), memory=memory, caches=tuple(caches), kernels=tuple(found))
+            kernels += memory_kernels(level.name, inside, native, max(1, _WARM_BYTES // inside.size))
+        yield Run(kernels, caches)
 
 
-def in_turn(kernels: Iterable[Kernel], seconds: float) -> list[Measured]:
-    """Rounds of all kernels until the time is spent, three at least; each kernel's best and median rate."""
-    rates: dict[Kernel, list[float]] = {}
-    for kernel in kernels:
-        try:
-            kernel.call()  # a first time, for what libraries prepare
-        except RuntimeError:  # a product that this build of torch does not have for this dtype
-            continue
-        rates[kernel] = []
-    end = time.perf_counter() + seconds
-    for turn in itertools.count():
-        if turn >= _LEAST_ROUNDS and time.perf_counter() > end:
-            break
-        for kernel, found in rates.items():
-            start = time.perf_counter()
-            kernel.call()
-            found.append(kernel.amount / (time.perf_counter() - start))
-    return [Measured(roof=k.roof, kernel=k.name, best=max(found), median=sorted(found)[len(found) // 2],
-                     runs=len(found)) for k, found in rates.items()]
+def measure(folder: Path, *, quick: bool = False) -> Calibration:
+    """Calibrate this CPU: about a quarter of a minute when `quick`, half a minute otherwise; see `prepared`."""
+    with prepared(folder, quick=quick) as run:
+        end = time.perf_counter() + (_QUICK_SECONDS if quick else _SECONDS)
+        turns = 0
+        while turns < _LEAST_ROUNDS or time.perf_counter() < end:
+            run.round()
+            turns += 1
+        return run.result()
 
 
 @contextmanager
@@ -181,6 +193,10 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _load() -> float:

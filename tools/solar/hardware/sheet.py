@@ -129,7 +129,7 @@ class Device(_Strict):
         if not able:
             raise EnlistError("unsupported", f"{self.name} has no unit for {roof}", given=roof,
                               allowed=", ".join(self.peaks), fix="choose another device or dtype")
-        return max(able, key=lambda r: self.peaks[r].value)
+        return max(able, key=lambda r: (self.peaks[r].value, r.endswith(roof.partition(".")[2])))
 
     def peak(self, roof: str) -> float:
         """Operations per second at which this device does the work of `roof`, on the roof that `serves` it."""

@@ -113,7 +113,7 @@ _UNIT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "b
 def _roof(launch: Launch) -> str:
     """PyTorch's defaults: float32 matrix products without TF32, convolutions and attention kernels with it."""
     if launch.dtype == "float32":
-        return "tensor.tf32" if launch.family in ("convolution", "attention") else "vector.fp32"
+        return "tensor.tf32" if launch.family in ("convolution", "attention") else "tensor.fp32"
     return f"tensor.{_UNIT.get(launch.dtype, 'fp16')}"
 
 
@@ -125,12 +125,13 @@ def _unfused(counted: Count, device: Device) -> float:
 def _fused(counted: Count, device: Device) -> float:
     flop: Counter[str] = Counter()
     for launch in counted.launches:
-        flop[_roof(launch)] += launch.flop * launch.count
+        flop[device.serves(_roof(launch))] += launch.flop * launch.count
     moved = counted.parameter_bytes + counted.input_bytes + counted.output_bytes
     return max(moved / device.dram_bandwidth.value, *(n / device.peak(roof) for roof, n in flop.items()), 0.0)
 
 
 def _vector_decides(one: DeviceBounds, counted: Count) -> bool:
     """Whether the largest roof is one where vector work, which the count does not have, is a good part."""
-    matrix = sum(x.flop * x.count for x in counted.launches if _roof(x) == one.limiting_roof)
+    (device,) = (d for d in resolve([one.device]) if d.name == one.device)
+    matrix = sum(x.flop * x.count for x in counted.launches if device.serves(_roof(x)) == one.limiting_roof)
     return one.limiting_roof.startswith("vector") and matrix < one.roofs[0].amount * (1 - _TOLERANCE)

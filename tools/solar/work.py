@@ -44,6 +44,10 @@ class Work:
             dequantised first); torch's name.
         less: what lowered the count below the dense one ("causal half", "triangular operands"), "" where nothing did.
         launches: kernels that eager execution launches for it, for estimates.
+        group: for a reduction, the elements of the first input on which each output element depends.
+        twice: whether each group of the first input is needed again once its reduction is known (softmax, norms).
+        collective, peers: what moves between devices ("all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+            "send") and how many take part; the bytes are those of the first input.
     """
 
     kind: Kind
@@ -58,6 +62,10 @@ class Work:
     multiply: str | None = None
     less: str = ""
     launches: int = 1
+    group: int = 0
+    twice: bool = False
+    collective: str = ""
+    peers: int = 1
 
 
 @dataclass(frozen=True)

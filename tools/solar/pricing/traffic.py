@@ -5,12 +5,15 @@
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules import work
 from enlist.tools.solar.rules.aten import IN_PLACE
+
+LOOP_PARTS = frozenset(("loop_slice", "loop_stack"))
+"""Views of what one iteration of a loop sees of a tensor, or writes of it."""
 
 
 def is_free(graph: Graph, node: Node) -> bool:
@@ -24,6 +27,7 @@ class Views:
 
     graph: Graph
     made: dict[str, list[Node]] = field(default_factory=lambda: defaultdict(list))
+    maker: dict[str, Node] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> "Views":
@@ -32,15 +36,19 @@ class Views:
             base = graph.by_id[node.outputs[0]].alias_of if node.outputs else None
             if base is not None:
                 views.made[base].append(node)
+            views.maker.update((t, node) for t in node.outputs)
         return views
 
-    def coverage(self, tensor: str, used: Mapping[str, int]) -> int:
-        """Different elements of `tensor` that are used, where `used` tells elements used of it and of its views."""
+    def coverage(self, tensor: str, used: Mapping[str, int], through: Mapping[str, Iterable[Node]]) -> int:
+        """Different elements of `tensor` that are used, where `used` tells elements used of it and of its views, and
+        `through` the view operators between them."""
         whole = used.get(tensor, 0)
         spans: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # dimension: (first, last + 1, elements)
         best = whole
-        for node in self.made.get(tensor, ()):
-            covered = sum(self.coverage(t, used) for t in node.outputs)  # outputs of one split do not overlap
+        for node in through.get(tensor, ()):
+            covered = sum(self.coverage(t, used, through) for t in node.outputs)  # outputs of a split do not overlap
+            if node.op in LOOP_PARTS:  # each iteration sees another part
+                covered *= max(1, node.repeat // self._repeats(tensor))
             if node.op in IN_PLACE:  # what was just written need not be read from the storage
                 cost = work(self.graph, node)
                 covered = max(0, covered - (cost.writes or 0 if cost else 0))
@@ -52,9 +60,25 @@ class Views:
             best = max(best, _disjoint(parts))
         return min(best, max(whole, self.graph.by_id[tensor].distinct))
 
+    def _repeats(self, tensor: str) -> int:
+        """How often the operator runs that makes a tensor, 1 for what comes from outside."""
+        maker = self.maker.get(tensor)
+        return maker.repeat if maker else 1
+
     def by_root(self, used: Mapping[str, int]) -> dict[str, int]:
         """Elements used of each storage."""
-        return {root: self.coverage(root, used) for root in dict.fromkeys(map(self.graph.root, used))}
+        through: dict[str, dict[str, Node]] = defaultdict(dict)  # base: view operators on the way to what is used
+        roots: dict[str, None] = {}
+        for tensor in used:
+            while (base := self.graph.by_id[tensor].alias_of) is not None:
+                maker = self.maker[tensor]
+                if maker.id in through[base]:
+                    break
+                through[base][maker.id] = maker
+                tensor = base
+            roots.setdefault(self.graph.root(tensor))
+        ways = {base: nodes.values() for base, nodes in through.items()}
+        return {root: self.coverage(root, used, ways) for root in roots}
 
 
 def _span(graph: Graph, node: Node) -> tuple[int, int, int] | None:

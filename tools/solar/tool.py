@@ -144,7 +144,7 @@ CAPTURE = Tool(
     name="solar-capture", version="1.1.0", summary="Capture a PyTorch model's operators without running it on data",
     input=ModelInput, output=CaptureOutput, run="enlist.tools.solar.tool:run_capture", example={"model": _EXAMPLE_REF},
     check_route=_CHECK, isolation="sandbox", time_limit=180.0, resources=Resources(memory_bytes=4 << 30),
-    errors=("bad_input", "tool_failed", "unsupported"))
+    errors=("bad_input", "tool_failed", "unsupported", "not_installed"))
 BOUNDS = Tool(
     name="solar-bounds", version="1.1.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",

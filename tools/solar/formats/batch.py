@@ -59,7 +59,7 @@ class Told(ToolModel):
 
     def fault(self) -> EnlistError:
         """The fault to raise; a code that a capture may not end with becomes `tool_failed`."""
-        allowed = {*CAPTURE.errors, "not_installed", "timeout", "resource_limit"}
+        allowed = {*CAPTURE.errors, "timeout", "resource_limit"}
         return EnlistError.from_dict(self.model_dump() | {"code": self.code if self.code in allowed else "tool_failed"})
 
 
@@ -188,4 +188,4 @@ CAPTURE_ALL = Tool(
     input=ManyInput, output=ManyOutput, run="enlist.tools.solar.formats.batch:run_capture_all",
     example={"models": [CAPTURE.example]},
     check_route=CAPTURE.check_route, isolation="sandbox", time_limit=6 * 3600.0,
-    resources=Resources(memory_bytes=CAPTURE.resources.memory_bytes), errors=(*CAPTURE.errors, "not_installed"))
+    resources=Resources(memory_bytes=CAPTURE.resources.memory_bytes), errors=CAPTURE.errors)

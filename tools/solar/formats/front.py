@@ -6,7 +6,10 @@ Where a file imports both JAX and PyTorch, the target's own code decides: the pa
 """
 
 import ast
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +20,8 @@ Front = Literal["pytorch", "jaxpr", "loops", "source"]
 Training = Literal["backward", "step"]
 
 LOOP_SUFFIX = ".loop"
+_NETWORK = re.compile(r"name resolution|Name or service not known|Network is unreachable|Max retries exceeded|"
+                      r"huggingface|hf\.co|offline mode|couldn't connect|Connection refused", re.IGNORECASE)
 _OTHER_SOURCE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".txt", ".md")
 
 
@@ -60,7 +65,12 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a source file in UTF-8",
                           fix="save it as UTF-8 text") from error
-    front = front_of(text, name, target)
+    with _missing(name):
+        return _captured(front_of(text, name, target), path, target, name, inputs, training, structure)
+
+
+def _captured(front: Front, path: Path, target: str | None, name: str, inputs: str | None, training: Training | None,
+              structure: bool) -> Graph:
     if front == "pytorch":
         from enlist.tools.solar.pytorch.capture import capture as pytorch_capture
 
@@ -80,6 +90,35 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     from enlist.tools.solar.source import capture_numpy
 
     return capture_numpy(path, target, inputs)
+
+
+@contextmanager
+def _missing(name: str) -> Iterator[None]:
+    """Say what a file lacks here, a package or the network, where that is why its code raised."""
+    try:
+        yield
+    except EnlistError as error:
+        if error.code != "tool_failed":
+            raise
+        seen: list[BaseException] = []
+        cause: BaseException | None = error
+        while cause is not None:
+            seen.insert(0, cause)  # the one that all began with comes first
+            cause = cause.__cause__ or cause.__context__
+        absent = next((e.name.partition(".")[0] for e in seen if isinstance(e, ModuleNotFoundError) and e.name), "")
+        if absent and absent != "enlist":
+            raise EnlistError(
+                "not_installed", f"{name} needs the package {absent}, which is not installed here", given=error.given,
+                fix=f"install {absent} into Enlist's environment, put the module beside the file, or write the model "
+                "out in plain PyTorch", details=error.details) from error
+        reached = next((str(e).strip().splitlines()[0] for e in seen if _NETWORK.search(str(e))), "")
+        if reached:
+            raise EnlistError(
+                "tool_failed", f"{name} loads something from the network (weights of a hub?), which the sandbox does "
+                f"not have: {reached[:200]}", given=error.given,
+                allowed="code that makes its weights itself: only their shapes matter",
+                fix="build the model from its configuration with random weights", details=error.details) from error
+        raise
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -99,16 +99,19 @@ def _question(device: str | None, compare: str | None, dtype: str | None, measur
     from enlist.evals.cli import sol_asked
     from enlist.tools.solar import hardware
     from enlist.tools.solar.dtypes import dtype_name
+    from enlist.tools.solar.pricing.ruling import Ruling
     from enlist.tools.solar.profiles.reading import read_profile
     from enlist.tools.solar.report.analysis import Question
 
+    ruling = Ruling(any_algorithm=any_algorithm, warm=warm, strict_fp32=strict_fp32,
+                    clock_mhz=sol_asked.clock(clock))
     chosen = hardware.resolve([device or DEFAULT_DEVICE])
     others = [name.strip() for name in (compare or "").split(",") if name.strip()]
     beside = hardware.devices() if others == ["all"] else hardware.resolve(others)
     every = {d.name: d for d in (*chosen, *beside)}
     seconds = sol_asked.seconds(measured) if measured is not None else None
     profile = read_profile(Path(measured)) if measured is not None and seconds is None else None
-    return Question(tuple(every.values()), dtype_name(dtype) if dtype else None, seconds, profile)
+    return Question(tuple(every.values()), dtype_name(dtype) if dtype else None, ruling, seconds, profile)
 
 
 def _answers(files: Sequence[str], inputs: str | None, training: str | None, structure: bool, sweep: str | None,

@@ -59,9 +59,9 @@ def demand(text: str) -> Demand:
     return Demand(latency_s=time)
 
 
-def clock_hz(mhz: float | None) -> float | None:
-    """A clock in hertz from MHz."""
+def clock(mhz: float | None) -> float | None:
+    """A clock in MHz, if one was given."""
     if mhz is not None and not 1 <= mhz <= 20_000:
         raise EnlistError("bad_input", "no clock of a processor", given=f"{mhz:g} MHz", allowed="1 to 20000 MHz",
                           fix="correct --clock")
-    return mhz * 1e6 if mhz is not None else None
+    return mhz

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.report.amounts import duration
+from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.analysis import Analysis
+from enlist.tools.solar.report.opportunities import MEANING
 from enlist.tools.solar.report.section import terms_table
-from enlist.tools.solar.report.words import answer_lines, explained
+from enlist.tools.solar.report.words import answer_lines, conditions, explained, unit
 
 _MOST_ROWS = 12
 Ended = tuple[str, str, Analysis | EnlistError]
@@ -19,7 +20,7 @@ Ended = tuple[str, str, Analysis | EnlistError]
 def show(terminal: Any, made: Sequence[Ended], opened: bool) -> None:
     """Print analyses and faults."""
     analyses = [one for _, _, one in made if isinstance(one, Analysis)]
-    if len(made) == 1 and analyses:
+    if len(analyses) == 1:
         _whole(terminal, analyses[0], opened)
     elif analyses:
         _several(terminal, analyses)
@@ -28,7 +29,10 @@ def show(terminal: Any, made: Sequence[Ended], opened: bool) -> None:
             _whole(terminal, one, opened)
     for file, label, fault in made:
         if isinstance(fault, EnlistError):
-            terminal.note(f"{file} {label}".strip() + f": {fault.code}: {fault.sentence()}")
+            terminal.note(f"error: {file} {label}".strip() + f": {fault.message} [{fault.code}]")
+            for name, text in (("given", fault.given), ("allowed", fault.allowed), ("to fix", fault.fix)):
+                if text is not None:
+                    terminal.note(f"  {name}: {text}")
 
 
 def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
@@ -39,25 +43,54 @@ def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
     one = made.one
     if one.headroom.measured_s is not None and one.headroom.status.startswith("below"):
         terminal.paragraph(one.headroom.status, style="bold")
+    terminal.line()
     for paragraph in explained(one):
         terminal.paragraph(paragraph)
-    _table(terminal, terms_table(one, None if opened else _MOST_ROWS))
-    if made.opportunities:
-        terminal.line()
-        terminal.table(("saves at most", "kind", "what", "how"), [
-            (duration(o.saves_s), o.kind, o.what, o.how) for o in made.opportunities[:None if opened else 8]],
-            keep=(0, 1))
+    _terms(terminal, terms_table(one, None if opened else _MOST_ROWS))
+    if opened:
+        _opened(terminal, made)
+    _opportunities(terminal, made, opened)
     _profile(terminal, made, opened)
     if len(made.bounds.devices) > 1:
         _compare(terminal, made)
     if made.sweep:
         _sweep(terminal, made)
     terminal.line()
-    for line in made.bounds.assumed:
+    for line in (*conditions(made.bounds, one), *made.bounds.assumed):
         terminal.paragraph(line)
+    for operator in made.bounds.unmodelled:
+        terminal.paragraph(f"not modelled, counted as no work: {operator}")
 
 
-def _table(terminal: Any, table: Any) -> None:
+def _opportunities(terminal: Any, made: Analysis, opened: bool) -> None:
+    shown = made.opportunities[:None if opened else 8]
+    if not shown:
+        return
+    terminal.line()
+    terminal.table(("saves at most", "kind", "what"), [(duration(o.saves_s), o.kind, o.what) for o in shown])
+    for kind in dict.fromkeys(o.kind for o in shown):
+        terminal.paragraph(f"{kind}: {MEANING[kind]}", style="dim")
+
+
+def _opened(terminal: Any, made: Analysis) -> None:
+    """What the fused bound is made of, and where each rate is from."""
+    one = made.one
+    terminal.line()
+    terminal.line("The fused bound is, in each phase, the slowest of")
+    terminal.table(("roof", "phase", "amount", "at most", "time"), [
+        (r.roof, r.phase, amount(r.amount, unit(r.roof)), amount(r.peak, f"{unit(r.roof)}/s"), duration(r.seconds))
+        for r in sorted(one.roofs, key=lambda r: -r.seconds)])
+    terminal.line()
+    terminal.line("What must cross DRAM, however well it is fused")
+    terminal.table(("tensor", "role", "way", "phase", "bytes"), [
+        (t.name or t.tensor, t.role, t.way, t.phase, amount(t.bytes, "B"))
+        for t in sorted(made.bounds.transfers, key=lambda t: -t.bytes)], keep=(4,))
+    terminal.line()
+    for roof, used in one.dtype_peaks.items():
+        terminal.paragraph(f"{roof}: {amount(used.per_second, used.unit)} at the {used.clock} clock ({used.source})")
+
+
+def _terms(terminal: Any, table: Any) -> None:
     terminal.line()
     terminal.line(table.title)
     terminal.table(table.columns, table.rows, keep=(5, 6))
@@ -66,27 +99,22 @@ def _table(terminal: Any, table: Any) -> None:
 def _several(terminal: Any, analyses: Sequence[Analysis]) -> None:
     terminal.line(f"{len(analyses)} analyses on {analyses[0].one.device}", style="bold")
     terminal.table(("what", "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (a.title, duration(a.one.fused_s), _maybe(a.one, "cache_aware_s"), duration(a.one.unfused_s),
-         _maybe(a.one, "estimate_s"), a.one.limiting_roof) for a in analyses], keep=(1, 2, 3, 4))
-
-
-def _maybe(one: Any, name: str) -> str:
-    value = getattr(one, name, None)
-    return duration(value) if value is not None else "-"
+        (a.title, duration(a.one.fused_s), duration(a.one.cache_aware_s), duration(a.one.unfused_s),
+         duration(a.one.estimate_s), a.one.limiting_roof) for a in analyses], keep=(1, 2, 3, 4))
 
 
 def _compare(terminal: Any, made: Analysis) -> None:
     terminal.line()
     terminal.table(("device", "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (d.device, duration(d.fused_s), _maybe(d, "cache_aware_s"), duration(d.unfused_s), _maybe(d, "estimate_s"),
+        (d.device, duration(d.fused_s), duration(d.cache_aware_s), duration(d.unfused_s), duration(d.estimate_s),
          d.limiting_roof) for d in made.bounds.devices], keep=(1, 2, 3, 4))
 
 
 def _sweep(terminal: Any, made: Analysis) -> None:
     terminal.line()
     terminal.table((made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (s.size, duration(s.bounds.devices[0].fused_s), _maybe(s.bounds.devices[0], "cache_aware_s"),
-         duration(s.bounds.devices[0].unfused_s), _maybe(s.bounds.devices[0], "estimate_s"),
+        (s.size, duration(s.bounds.devices[0].fused_s), duration(s.bounds.devices[0].cache_aware_s),
+         duration(s.bounds.devices[0].unfused_s), duration(s.bounds.devices[0].estimate_s),
          s.bounds.devices[0].limiting_roof) for s in made.sweep])
 
 

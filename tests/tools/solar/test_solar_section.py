@@ -43,7 +43,7 @@ def test_an_amount_reads_with_the_unit_that_fits(said: str, right: str) -> None:
 
 
 def test_tables_name_operators_and_places_as_people_do(graph_of: Capture) -> None:
-    (table,) = section(bounds(graph_of(text=TEXT), resolve(["A100 SXM 80GB"]))).tables
+    _, table = section(bounds(graph_of(text=TEXT), resolve(["A100 SXM 80GB"]))).tables
     rows = {str(row[0]): row for row in table.rows}
     assert rows["batch_norm"][1] == "norm" and rows["add"][1] == "model"
     assert rows["linear"][3] == amount(2 * 4096 * 512 * 512, "FLOP") == "2.15 GFLOP"

@@ -26,12 +26,16 @@ class _Op:
     number: int
     name: str
     start: float
-    end: float
+    length: float
     shapes: tuple[tuple[int, ...], ...]
     external: Any
     above: "_Op | None" = None
     inside: float = 0.0
     chain: tuple["_Op", ...] = field(default=(), repr=False)
+
+    @property
+    def end(self) -> float:
+        return self.start + self.length
 
 
 def read_chrome(document: Any, name: str) -> Profile:
@@ -48,7 +52,7 @@ def read_chrome(document: Any, name: str) -> Profile:
         launches = [e for e in complete if str(e.get("cat", "")).lower() in _LAUNCH]
         activities = _on_device(device, ops, launches)
     else:
-        activities = [_activity(op.name, op.end - op.start - op.inside, op) for op in ops]
+        activities = [_activity(op.name, op.length - op.inside, op) for op in ops]
     if not activities:
         raise EnlistError("bad_input", f"{name} has no operators and no kernels",
                           allowed="a trace recorded with ProfilerActivity.CPU or CUDA",
@@ -63,7 +67,7 @@ def _trees(events: Iterable[Mapping[str, Any]]) -> list[_Op]:
     ordered = sorted(events, key=lambda e: (e["ts"], -e["dur"]))
     for number, event in enumerate(ordered):
         args = _args(event)
-        op = _Op(number, event["name"], float(event["ts"]), float(event["ts"]) + float(event["dur"]), _shapes(args),
+        op = _Op(number, event["name"], float(event["ts"]), float(event["dur"]), _shapes(args),
                  args.get("External id", args.get("external id")))
         threads[(event.get("pid"), event.get("tid"))].append(op)
     for ops in threads.values():
@@ -74,7 +78,7 @@ def _trees(events: Iterable[Mapping[str, Any]]) -> list[_Op]:
             op.above = open_now[-1] if open_now else None
             op.chain = (*op.above.chain, op) if op.above else (op,)
             if op.above:
-                op.above.inside += min(op.end, op.above.end) - op.start
+                op.above.inside += op.length
             open_now.append(op)
     return sorted((op for ops in threads.values() for op in ops), key=lambda op: op.number)
 

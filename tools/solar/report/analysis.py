@@ -9,11 +9,14 @@ from typing import Any
 
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import Device
-from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, bounds
+from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pricing.model import Bounds, DeviceBounds
+from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.profiles.activity import Profile
 from enlist.tools.solar.profiles.join import Joined, join
 from enlist.tools.solar.report.opportunities import Opportunity, opportunities
 
+DEFAULTS = Ruling()
 _SMALLER = ("bfloat16", "float8_e4m3fn")
 
 
@@ -23,6 +26,7 @@ class Question:
 
     devices: tuple[Device, ...]
     dtype: str | None = None
+    ruling: Ruling = DEFAULTS
     measured_s: float | None = None
     profile: Profile | None = None
 
@@ -64,7 +68,7 @@ def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
     """Price a graph and answer what is asked."""
     def priced(one: Graph, devices: Sequence[Device], measured_s: float | None = None,
                dtype: str | None = asked.dtype) -> Bounds:
-        return bounds(one, devices, measured_s, dtype)
+        return bounds(one, devices, measured_s, dtype, asked.ruling)
 
     measured_s, joined = asked.measured_s, None
     made = priced(graph, asked.devices, measured_s)
@@ -91,16 +95,15 @@ def entry(made: Analysis) -> dict[str, Any]:
     every = made.bounds.model_dump(mode="json", exclude={"devices"})
     document: dict[str, Any] = {
         "file": made.file, "target": made.bounds.target, "workload": made.label or None,
-        "device": one["device"], "class": one.get("cls"), "dtype_peaks": one.get("dtype_peaks"),
-        "bounds": _fidelities(one), "estimate_s": one.get("estimate_s"),
-        "limiting_roof": one["limiting_roof"],
+        "device": one["device"], "class": one["cls"], "dtype_peaks": one["dtype_peaks"],
+        "bounds": _fidelities(one), "estimate_s": one["estimate_s"], "limiting_roof": one["limiting_roof"],
         "flop": {"total": sum(every["flop"].values()), "by_roof": every["flop"]},
         "bytes": {"unfused": every["unfused_bytes"], "fused": every["fused_bytes"]},
-        "terms": one["terms"], "coverage": every.get("coverage"),
+        "terms": one["terms"], "coverage": every["coverage"],
         "assumed": every["assumed"], "unmodelled": every["unmodelled"],
         "headroom": one["headroom"], "roofs": one["roofs"], "transfers": every["transfers"],
         "opportunities": [vars(o) for o in made.opportunities]}
-    document |= {key: one[key] for key in ("strict", "launches", "memory", "energy_j", "mfu", "hfu") if key in one}
+    document |= {key: one[key] for key in ("strict", "launches", "launch_s", "memory", "energy_j", "mfu", "hfu")}
     if len(made.bounds.devices) > 1:
         document["compare"] = [_short(d) for d in made.bounds.devices]
     if made.sweep:
@@ -114,12 +117,12 @@ def entry(made: Analysis) -> dict[str, Any]:
 
 
 def _fidelities(one: dict[str, Any]) -> dict[str, Any]:
-    return {key: one.get(key) for key in ("unfused_s", "fused_s", "cache_aware_s")}
+    return {key: one[key] for key in ("unfused_s", "fused_s", "cache_aware_s")}
 
 
 def _short(device: DeviceBounds) -> dict[str, Any]:
     one = device.model_dump(mode="json", exclude={"terms"})
-    return {"device": one["device"], "bounds": _fidelities(one), "estimate_s": one.get("estimate_s"),
+    return {"device": one["device"], "bounds": _fidelities(one), "estimate_s": one["estimate_s"],
             "limiting_roof": one["limiting_roof"], "headroom": one["headroom"]}
 
 

@@ -1,23 +1,31 @@
 """What could make a model faster, ranked by the time it could save.
 
-Four kinds. `gap`: an operator was measured above its own bound. `fusion`: what an operator's unfused time exceeds its
-share of the fused bound by; these gains add up to unfused - fused. `precision`: the fused bound with the floating
-tensors in a smaller dtype (another model, as far as numerics go). `launches`: what the estimate spends on starting
-kernels. A saving is a difference of bounds or of a time and a bound: nobody saves more, and most save less.
+Four kinds. `gap`: an operator was measured (else: is estimated) above its own bound. `fusion`: what an operator's
+unfused time exceeds its share of the fused bound by; these gains add up to unfused - fused. `precision`: the fused
+bound with the floating tensors in a smaller dtype (another model, as far as numerics go). `launches`: what the estimate
+spends on starting kernels. A saving is a difference of bounds, or of a time and a bound: nobody saves more, and most
+save less.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from enlist.tools.solar.graph import Graph
-from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
+from enlist.tools.solar.graph import Graph, Phase
+from enlist.tools.solar.pricing.model import Bounds, DeviceBounds, Term
 from enlist.tools.solar.profiles.join import Joined
 from enlist.tools.solar.report.amounts import duration
 from enlist.tools.solar.report.spelling import spelled
 
 Kind = Literal["gap", "fusion", "precision", "launches"]
+MEANING: Mapping[Kind, str] = {
+    "gap": "a kernel nearer to its own roof",
+    "fusion": "fused with its neighbours, so that what lies between stays on chip",
+    "precision": "floating tensors in that dtype; it changes results",
+    "launches": "fewer kernels, or a CUDA graph; part of the estimate, of no bound"}
+"""What is meant by a kind, for a page that says it once."""
+
 _LEAST_SHARE = 0.005  # of the largest saving; less is noise on a page
 
 
@@ -41,7 +49,8 @@ def opportunities(graph: Graph, made: Bounds, place: int, joined: Joined | None 
         cheaper: dtypes with the fused bound in each, in seconds.
     """
     one = made.devices[place]
-    found = [*_gaps(joined), *_fusion(graph, made, one), *_precision(one, cheaper), *_launches(one)]
+    found = [*(_gaps(joined) if joined else _estimated_gaps(one)), *_fusion(graph, made, one),
+             *_precision(one, cheaper), *_launches(one)]
     found.sort(key=lambda o: -o.saves_s)
     return tuple(o for o in found if o.saves_s > 0 and o.saves_s >= _LEAST_SHARE * found[0].saves_s)
 
@@ -49,30 +58,37 @@ def opportunities(graph: Graph, made: Bounds, place: int, joined: Joined | None 
 def fusion_gains(graph: Graph, made: Bounds, one: DeviceBounds) -> list[float]:
     """Seconds that fusion could save at each term; they add up to unfused - fused.
 
-    A term's share of the fused bound is the part of the deciding roof that is its own: its time where that roof decides
-    the term too, its part of the transfers (split evenly among the operators that touch a tensor) where DRAM does.
+    A term's share of the fused bound is the part of its phase's deciding roof that is its own: its time where that roof
+    decides the term too, its part of the transfers (split evenly among the operators that touch a tensor) where DRAM
+    does.
     """
-    if one.limiting_roof == "dram":
-        bandwidth = next(r.peak for r in one.roofs if r.roof == "dram")
-        moved = _moved(graph, made, {t.node for t in one.terms})
-        shares = [min(t.seconds, moved[t.node] / bandwidth) for t in one.terms]
-    else:
-        shares = [t.seconds if t.roof == one.limiting_roof else 0.0 for t in one.terms]
-    gains = [t.seconds - share for t, share in zip(one.terms, shares, strict=True)]
+    deciding = {phase: max((r for r in one.roofs if r.phase == phase), key=lambda r: r.seconds)
+                for phase in {r.phase for r in one.roofs}}
+    moved = _moved(graph, made, {t.node: t.phase for t in one.terms})
+
+    def share(term: Term) -> float:
+        roof = deciding.get(term.phase)
+        if roof is None:
+            return 0.0
+        if roof.roof == "dram":
+            return min(term.seconds, moved[term.node] / roof.peak)
+        return term.seconds if term.roof == roof.roof else 0.0
+
+    gains = [term.seconds - share(term) for term in one.terms]
     total, whole = sum(gains), max(0.0, one.unfused_s - one.fused_s)
     return [gain * whole / total for gain in gains] if total else gains
 
 
-def _moved(graph: Graph, made: Bounds, priced: set[str]) -> dict[str, float]:
+def _moved(graph: Graph, made: Bounds, priced: Mapping[str, Phase]) -> dict[str, float]:
     """Bytes of the fused transfers by the node that they are charged to."""
-    touching: dict[str, list[str]] = defaultdict(list)
+    touching: dict[tuple[str, Phase], list[str]] = defaultdict(list)
     for node in graph.nodes:
         if node.id in priced:
             for root in {graph.root(t) for t in (*node.inputs, *node.outputs)}:
-                touching[root].append(node.id)
+                touching[root, priced[node.id]].append(node.id)
     moved: dict[str, float] = defaultdict(float)
     for transfer in made.transfers:
-        nodes = touching.get(transfer.tensor, [])
+        nodes = touching.get((transfer.tensor, transfer.phase), [])
         for node_id in nodes:
             moved[node_id] += transfer.bytes / len(nodes)
     return moved
@@ -84,20 +100,30 @@ def _fusion(graph: Graph, made: Bounds, one: DeviceBounds) -> list[Opportunity]:
     for term, gain in zip(one.terms, fusion_gains(graph, made, one), strict=True):
         saved[spelled(term.op)] += gain  # type: ignore[assignment]
         counts[spelled(term.op)] += 1
-    return [Opportunity("fusion", f"{counts[op]} x {op}" if counts[op] > 1 else op, seconds,
+    return [Opportunity("fusion", _many(counts[op], op), seconds,
                         "fuse with its neighbours, so that what lies between stays on chip")
             for op, seconds in saved.items()]
 
 
-def _gaps(joined: Joined | None) -> list[Opportunity]:
+def _estimated_gaps(one: DeviceBounds) -> list[Opportunity]:
+    saved: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for term in one.terms:
+        saved[spelled(term.op)] += max(0.0, term.estimate_s - term.seconds)  # type: ignore[assignment]
+        counts[spelled(term.op)] += 1
+    return [Opportunity("gap", _many(counts[op], op), seconds, "estimated above its bound; a profile would tell more")
+            for op, seconds in saved.items()]
+
+
+def _gaps(joined: Joined) -> list[Opportunity]:
     saved: Counter[str] = Counter()
     measured: Counter[str] = Counter()
     counts: Counter[str] = Counter()
-    for row in joined.rows if joined else ():
+    for row in joined.rows:
         saved[row.op] += max(0.0, row.measured_s - row.bound_s)  # type: ignore[assignment]
         measured[row.op] += row.measured_s  # type: ignore[assignment]
         counts[row.op] += len(row.terms)
-    return [Opportunity("gap", f"{counts[op]} x {op}" if counts[op] > 1 else op, seconds,
+    return [Opportunity("gap", _many(counts[op], op), seconds,
                         f"measured {duration(measured[op])}: a kernel nearer to its roof")
             for op, seconds in saved.items()]
 
@@ -109,9 +135,9 @@ def _precision(one: DeviceBounds, cheaper: Sequence[tuple[str, float]]) -> list[
 
 
 def _launches(one: DeviceBounds) -> list[Opportunity]:
-    seconds = getattr(one, "launch_s", None)
-    count = getattr(one, "launches", None)
-    if not seconds or not count:
-        return []
-    return [Opportunity("launches", f"{count} kernel launches", seconds,
+    return [Opportunity("launches", f"{one.launches} kernel launches", one.launch_s,
                         "fewer kernels, or a CUDA graph; part of the estimate, of no bound")]
+
+
+def _many(count: int, op: str) -> str:
+    return f"{count} x {op}" if count > 1 else op

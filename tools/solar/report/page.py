@@ -9,13 +9,13 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from enlist.tools.solar.pricing.bounds import DeviceBounds
+from enlist.tools.solar.pricing.model import DeviceBounds
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.drawing import graph_svg
 from enlist.tools.solar.report.roofline import roofline_svg
 from enlist.tools.solar.report.spelling import spelled
-from enlist.tools.solar.report.words import answer_lines, explained
+from enlist.tools.solar.report.words import answer_lines, conditions, explained
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem .7rem;text-align:left;border-bottom:1px solid
@@ -61,7 +61,8 @@ def _section(number: int, made: Analysis) -> str:
              f"<h3>Roofline</h3>{roofline_svg(plotted)}",
              f'<h3>Operators</h3><p>Blue boxes wait for memory, orange ones for arithmetic; the bar is the time.</p>'
              f'<div class="wide">{graph_svg(made.graph, made.one.terms)}</div>', _terms(made), _profile(made),
-             _sweep(made), _list("What this rests on", made.bounds.assumed),
+             _sweep(made), _peaks(made),
+             _list("What this rests on", [*conditions(made.bounds, made.one), *made.bounds.assumed]),
              _list("Not modelled, counted as no work", made.bounds.unmodelled)]
     return "".join(parts)
 
@@ -69,6 +70,12 @@ def _section(number: int, made: Analysis) -> str:
 def _bounds(made: Analysis) -> str:
     rows = [[d.device, *_times(d), d.limiting_roof] for d in made.bounds.devices]
     return "<h3>Bounds</h3>" + _table(("device", "fused", "cache-aware", "unfused", "estimate", "limit"), rows)
+
+
+def _peaks(made: Analysis) -> str:
+    rows: list[list[Cell]] = [[roof, (amount(p.per_second, p.unit), p.per_second), p.clock, p.source]
+                              for roof, p in made.one.dtype_peaks.items()]
+    return "<h3>Roofs, from the data sheet</h3>" + _table(("roof", "rate", "clock", "source"), rows)
 
 
 def _opportunities(made: Analysis) -> str:
@@ -82,10 +89,10 @@ def _terms(made: Analysis) -> str:
     whole = made.one.unfused_s or 1.0
     rows: list[list[Cell]] = [
         [spelled(t.op), t.where or "model", t.roof, (amount(t.flop, "FLOP"), t.flop), (amount(t.bytes, "B"), t.bytes),
-         _time(t.seconds), (f"{100 * t.seconds / whole:.2f} %", t.seconds), str(getattr(t, "loose_by", "") or "")]
+         _time(t.seconds), (f"{100 * t.seconds / whole:.2f} %", t.seconds), _time(t.estimate_s)]
         for t in made.one.terms]
     return f"<h3>Terms of the unfused bound on {escape(made.one.device)}</h3>" + _table(
-        ("operator", "where", "roof", "FLOP", "bytes", "time", "share", "how loose"), rows)
+        ("operator", "where", "roof", "FLOP", "bytes", "time", "share", "estimate"), rows)
 
 
 def _profile(made: Analysis) -> str:
@@ -109,7 +116,7 @@ def _sweep(made: Analysis) -> str:
 
 
 def _times(one: DeviceBounds) -> list[Cell]:
-    return [_time(one.fused_s), _time(getattr(one, 'cache_aware_s', None)), _time(one.unfused_s), _time(getattr(one, 'estimate_s', None))]
+    return [_time(one.fused_s), _time(one.cache_aware_s), _time(one.unfused_s), _time(one.estimate_s)]
 
 
 def _time(seconds: float | None) -> Cell:

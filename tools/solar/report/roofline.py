@@ -5,6 +5,7 @@ most), and a point per kind of operator at the rate that its bound allows: on th
 fonts or outside references; all text is escaped.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -56,12 +57,18 @@ def _points(device: DeviceBounds) -> list[tuple[float, float, str]]:
 
 def _compute(device: DeviceBounds) -> list[tuple[str, float]]:
     """The roofs that the model's FLOP run on with their peaks, the one that does most first."""
-    compute = sorted((r for r in device.roofs if r.roof != "dram"), key=lambda r: -r.amount)
-    return [(r.roof, r.peak) for r in compute] or [("vector.fp32", device.ridge_flop_per_byte * _bandwidth(device))]
+    done: Counter[str] = Counter()
+    peaks: dict[str, float] = {}
+    for roof in device.roofs:  # of every phase
+        if roof.roof.startswith(("tensor.", "vector.")):
+            done[roof.roof] += roof.amount
+            peaks[roof.roof] = roof.peak
+    return [(name, peaks[name]) for name, _ in done.most_common()] or [
+        ("vector.fp32", device.ridge_flop_per_byte * _bandwidth(device))]
 
 
 def _bandwidth(device: DeviceBounds) -> float:
-    return next(r.peak for r in device.roofs if r.roof == "dram")
+    return next((r.peak for r in device.roofs if r.roof == "dram"), 1e12)
 
 
 def _axes(given: Bounds, points: list[tuple[float, float, str]]) -> _Axes:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from enlist.tools.runtime.findings import Finding
 from enlist.tools.runtime.section import Figure as SectionFigure
 from enlist.tools.runtime.section import Section, Sentence, Table
-from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, Term
+from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.roofline import roofline_svg
 from enlist.tools.solar.report.spelling import spelled
+from enlist.tools.solar.report.words import alike, bounds_of, conditions, explained
 
 _LARGEST = 12
 
@@ -23,10 +24,12 @@ def section(given: Bounds, findings: Sequence[Finding] = ()) -> Section:
     return Section(
         title=f"Speed of light of {given.target}",
         assumptions=tuple(Sentence(text=_sentence(line), findings=every) for line in given.assumed),
-        lead=tuple(sentence for one in given.devices for sentence in _lead(one, given, findings)),
-        tables=tuple(terms_table(one) for one in given.devices),
+        lead=tuple(sentence for n, one in enumerate(given.devices)
+                   for sentence in _lead(one, findings, explain=n == 0)),
+        tables=(_fidelities(given), *(terms_table(one) for one in given.devices)),
         figures=(SectionFigure(title="Roofline", svg=roofline_svg(given)),),
-        notes=("A bound is no forecast: launch overheads, latency and cache misses come on top.",),
+        notes=("A bound is no forecast: launch overheads, latency and cache misses come on top. The estimate has them, "
+               "and is no bound.", *conditions(given, given.devices[0])),
         next=_next(given))
 
 
@@ -41,7 +44,7 @@ def markdown(given: Bounds) -> str:
     return "\n".join([*lines, "", *made.notes, *([f"Next: {made.next}"] if made.next else [])]) + "\n"
 
 
-def _lead(one: DeviceBounds, given: Bounds, findings: Sequence[Finding]) -> list[Sentence]:
+def _lead(one: DeviceBounds, findings: Sequence[Finding], explain: bool) -> list[Sentence]:
     def ids(*predicates: str) -> tuple[str, ...]:
         return tuple(f.id for f in findings if f.conditions.get("device") == one.device and f.predicate in predicates)
 
@@ -53,6 +56,7 @@ def _lead(one: DeviceBounds, given: Bounds, findings: Sequence[Finding]) -> list
     if one.unfused_s:
         said.append(Sentence(text=f"Of the unfused bound on {one.device}, {_largest_parts(one)}.",
                              findings=ids("unfused lower bound")))
+    said += [Sentence(text=text, findings=ids("unfused lower bound")) for text in (explained(one) if explain else ())]
     room = one.headroom
     if room.measured_s is None:
         said.append(Sentence(text=f"Distance on {one.device} unknown: {room.status}."))
@@ -82,6 +86,15 @@ def _above(stated: float, one: DeviceBounds) -> str:
     return f", {' and '.join(over)}" if over else ""
 
 
+def _fidelities(given: Bounds) -> Table:
+    """The bounds at three fidelities on every device, with the estimate beside them."""
+    names = [name for name, _ in bounds_of(given.devices[0])]
+    rows = tuple((one.device, *(duration(value) for _, value in bounds_of(one)), duration(one.estimate_s),
+                  one.limiting_roof) for one in given.devices)
+    return Table(title="Lower bounds, and an estimate that is none",
+                 columns=("device", *names, "estimate", "limit"), rows=rows)
+
+
 def _next(given: Bounds) -> str:
     if any(d.headroom.status.startswith("below") for d in given.devices):
         return ("time it again with cold caches, synchronised, and in the dtype above; if it still is below the fused "
@@ -93,10 +106,7 @@ def _next(given: Bounds) -> str:
 
 def terms_table(one: DeviceBounds, most: int | None = _LARGEST) -> Table:
     """The largest terms, all where `most` is None; equal ones of different layers together."""
-    groups: dict[tuple[str, str, int, int], list[Term]] = {}
-    for term in one.terms:
-        groups.setdefault((term.op, term.roof, term.flop, term.bytes), []).append(term)
-    largest = sorted(groups.values(), key=lambda g: -g[0].seconds * len(g))[:most]
+    largest = alike(one.terms)[:most]
     rows = tuple((spelled(g[0].op), (g[0].where or "model") + (f" and {len(g) - 1} more" if len(g) > 1 else ""),
                   g[0].roof, amount(sum(t.flop for t in g), "FLOP"), amount(sum(t.bytes for t in g), "B"),
                   duration(sum(t.seconds for t in g)),

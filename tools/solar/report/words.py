@@ -5,7 +5,7 @@ Said with the numbers of the bounds alone; what helps follows from which roof de
 
 from collections.abc import Sequence
 
-from enlist.tools.solar.pricing.bounds import DeviceBounds, Term
+from enlist.tools.solar.pricing.model import Bounds, DeviceBounds, Term
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.spelling import spelled
 
@@ -14,15 +14,37 @@ FIDELITIES = (("fused", "fused_s"), ("cache-aware", "cache_aware_s"), ("unfused"
 
 
 def bounds_of(one: DeviceBounds) -> list[tuple[str, float]]:
-    """The bounds on a device by name, without one that does not exist."""
-    return [(name, value) for name, field in FIDELITIES if (value := getattr(one, field, None)) is not None]
+    """The bounds on a device by name."""
+    return [(name, getattr(one, field)) for name, field in FIDELITIES]
 
 
 def answer_lines(title: str, one: DeviceBounds) -> list[str]:
     """What on what, the bounds, the estimate, the headroom, the roof that decides."""
     listed = ", ".join(f"{name} {duration(value)}" for name, value in bounds_of(one))
-    return [f"{title} on {one.device}", f"at least  {listed}", f"estimate  {duration(getattr(one, 'estimate_s', 0.0))} (no bound)",
+    return [f"{title} on {one.device}", f"at least  {listed}",
+            f"estimate  {duration(one.estimate_s)} with {one.launches} launches (no bound)",
             f"headroom  {headroom(one)}", f"limit     {limit(one)}"]
+
+
+def conditions(made: Bounds, one: DeviceBounds) -> list[str]:
+    """What the numbers hold for, and what stands beside them: class, float32 without TF32, memory, coverage, energy."""
+    lines = [f"{name}: {text}" for name, text in one.cls.items()]
+    if any(getattr(one.strict, field) != getattr(one, field) for _, field in FIDELITIES):
+        strict = ", ".join(f"{name} {duration(getattr(one.strict, field))}" for name, field in FIDELITIES)
+        lines.append(f"float32 multiplied in float32 only: {strict}")
+    held = {k: v for k, v in one.memory.model_dump(exclude={"total", "saved", "fits"}).items() if v}
+    parts = ", ".join(f"{name.replace('_', ' ')} {amount(size, 'B')}" for name, size in held.items())
+    lines.append(f"memory: at least {amount(one.memory.total, 'B')} ({parts}), which "
+                 f"{'fits' if one.memory.fits else 'does not fit'} the device"
+                 + (f"; eager autograd saves {amount(one.memory.saved, 'B')} more" if one.memory.saved else ""))
+    shares = made.coverage
+    lines.append(f"modelled: {100 * shares.ops:.4g} % of the operators, {100 * shares.flop:.4g} % of the FLOP, "
+                 f"{100 * shares.bytes:.4g} % of the bytes")
+    if one.energy_j is not None:
+        lines.append(f"energy: {one.energy_j:.3g} J at the sheet's power for as long as the estimate")
+    if one.mfu is not None and one.hfu is not None:
+        lines.append(f"utilisation at the measured time: MFU {100 * one.mfu:.3g} %, HFU {100 * one.hfu:.3g} %")
+    return lines
 
 
 def headroom(one: DeviceBounds) -> str:
@@ -35,11 +57,17 @@ def headroom(one: DeviceBounds) -> str:
 
 def limit(one: DeviceBounds) -> str:
     """The roof that decides the fused bound, with its amount and its peak."""
-    roof = next((r for r in one.roofs if r.roof == one.limiting_roof), None)
-    if roof is None:
+    roofs = [r for r in one.roofs if r.roof == one.limiting_roof]
+    if not roofs:
         return one.limiting_roof
-    unit = "B" if roof.roof in ("dram", "llc") else "FLOP"
-    return f"{roof.roof}: {amount(roof.amount, unit)} at {amount(roof.peak, f'{unit}/s')}"
+    roof = max(roofs, key=lambda r: r.seconds)
+    phase = "" if roof.phase == "forward" else f" in the {roof.phase} phase"
+    return f"{roof.roof}: {amount(roof.amount, unit(roof.roof))} at {amount(roof.peak, unit(roof.roof) + '/s')}{phase}"
+
+
+def unit(roof: str) -> str:
+    """What a roof is measured in."""
+    return {"dram": "B", "llc": "B", "link": "B", "special": "evaluations"}.get(roof, "FLOP")
 
 
 def alike(terms: Sequence[Term]) -> list[list[Term]]:
@@ -52,7 +80,7 @@ def alike(terms: Sequence[Term]) -> list[list[Term]]:
 
 def explained(one: DeviceBounds, most: int = 3) -> list[str]:
     """The largest terms of the unfused bound, a paragraph each: what it is, which roof decides, what would help."""
-    peaks = {r.roof: r.peak for r in one.roofs}
+    peaks = {name: used.per_second for name, used in one.dtype_peaks.items()} | {r.roof: r.peak for r in one.roofs}
     return [_explained(one, group, peaks) for group in alike(one.terms)[:most] if group[0].seconds]
 
 
@@ -68,10 +96,11 @@ def _explained(one: DeviceBounds, group: Sequence[Term], peaks: dict[str, float]
                  f"{amount(peaks['dram'], 'B/s')}, and its {amount(term.flop, 'FLOP')} take less. Fusing it with its "
                  "neighbours, or smaller dtypes, would save that; more arithmetic units would not.")
     else:
-        text += f"{term.roof} decides: {amount(term.flop, 'FLOP')} each"
-        text += f" at {amount(peaks[term.roof], 'FLOP/s')}" if term.roof in peaks else ""
+        done = term.special if term.roof == "special" else term.flop
+        text += f"{term.roof} decides: {amount(done, unit(term.roof))} each"
+        text += f" at {amount(peaks[term.roof], unit(term.roof) + '/s')}" if term.roof in peaks else ""
         if moving is not None and moving < term.seconds:
             text += f"; its {amount(term.bytes, 'B')} need {duration(moving)} of DRAM, which can overlap"
         text += ". Less work or a dtype with a faster roof would help; fusion would not."
-    loose = getattr(term, "loose_by", None)
-    return text + (f" Looseness: {loose}." if loose else "")
+    text += f" Counted below the dense work: {term.less}." if term.less else ""
+    return text + (f" The estimate is {term.loose_by:.3g} times this bound." if term.loose_by else "")

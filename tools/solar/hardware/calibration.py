@@ -2,7 +2,8 @@
 
 A roof is the best of all kernels of the run times `MARGIN`: what code that is a little better, or a moment that is a
 little quieter, could reach. The kernels take turns, so that another load on the machine meets all of them alike, and
-each keeps its best and its median: where these are far apart the run was disturbed, which `spread` tells.
+each keeps its best, its third best and its median: where the median is far below the best the run was disturbed
+(`spread`), and where the third best is, the roof was met by luck (`repeated`).
 """
 
 import datetime
@@ -41,11 +42,12 @@ class Level(_Strict):
 
 
 class Measured(_Strict):
-    """One kernel of a run: operations or bytes per second, the best and the median of `runs`."""
+    """One kernel of a run: operations or bytes per second, the best, third best and median of `runs`."""
 
     roof: str
     kernel: str
     best: float = Field(gt=0)
+    third: float = Field(gt=0)
     median: float = Field(gt=0)
     runs: int = Field(gt=0)
 
@@ -80,8 +82,12 @@ class Calibration(_Strict):
         return MARGIN * self.fastest(roof).best
 
     def spread(self, roof: str) -> float:
-        """How far the median of the fastest kernel is below its best, as a ratio of at least 1."""
+        """Best over median of the fastest kernel: how much the run was disturbed by what else the machine did."""
         return self.fastest(roof).best / self.fastest(roof).median
+
+    def repeated(self, roof: str) -> float:
+        """Best over third best of the fastest kernel: near 1 where the roof was reached again and again."""
+        return self.fastest(roof).best / self.fastest(roof).third
 
 
 class Run:
@@ -93,7 +99,7 @@ class Run:
         for kernel in kernels:
             try:
                 kernel.call()  # a first time, for what libraries prepare
-            except RuntimeError:  # a product that this build of torch does not have for this dtype
+            except (RuntimeError, AttributeError):  # a product that this build of torch lacks for this dtype
                 continue
             self._rates[kernel] = []
         if not {"vector.fp32", "dram"} <= {k.roof for k in self._rates}:
@@ -112,8 +118,13 @@ class Run:
         return Calibration(
             cpu=cpu_model(), threads=usable_cpus(), date=datetime.datetime.now(datetime.UTC).isoformat("T", "minutes"),
             load=(self._before, _load()), memory=_memory(), caches=self.caches,
-            kernels=tuple(Measured(roof=k.roof, kernel=k.name, best=max(found), median=sorted(found)[len(found) // 2],
-                                   runs=len(found)) for k, found in self._rates.items()))
+            kernels=tuple(_measured(k, sorted(found, reverse=True)) for k, found in self._rates.items()))
+
+
+def _measured(kernel: Kernel, rates: list[float]) -> Measured:
+    """A kernel with its rates, the best first."""
+    return Measured(roof=kernel.roof, kernel=kernel.name, best=rates[0], third=rates[min(2, len(rates) - 1)],
+                    median=rates[len(rates) // 2], runs=len(rates))
 
 
 @contextmanager

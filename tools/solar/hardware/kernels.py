@@ -103,7 +103,9 @@ def compute_kernels(native: Native | None, size: int) -> Iterator[Kernel]:
     for roof, dtype in _MATRIX.items():
         yield from _products(torch, roof, getattr(torch, dtype), size if roof != "tensor.fp16" else size // 4)
     whole = torch.ones(size, size, dtype=torch.int8)
+    tall = torch.ones(2 * size, size, dtype=torch.int8)
     yield Kernel("tensor.int8", "torch int8 product", 2.0 * size**3, lambda: torch._int_mm(whole, whole))
+    yield Kernel("tensor.int8", "torch tall int8 product", 4.0 * size**3, lambda: torch._int_mm(tall, whole))
     x, y = torch.rand(_ROWS) + 1, torch.empty(_ROWS)
     for name in ("exp", "rsqrt", "reciprocal", "tanh", "log"):
         yield _special(torch, name, x, y)

@@ -69,8 +69,9 @@ def _said(run: Calibration, roof: str) -> dict[str, object]:
     best = run.fastest(roof)
     many = sum(k.roof == roof for k in run.kernels)
     return {"verified": False, "sources": (f"measured on this CPU on {run.date}",),
-            "note": f"{run.roof(roof) / best.best:.2f} times {best.kernel!r}, the best of {many} kernels; spread "
-                    f"{run.spread(roof):.2f}, load {run.load[0]:g} to {run.load[1]:g} on {run.threads} threads"}
+            "note": f"{run.roof(roof) / best.best:.2f} times {best.kernel!r}, the best of {many} kernels; best over "
+                    f"third best {run.repeated(roof):.2f}, over median {run.spread(roof):.2f}; load "
+                    f"{run.load[0]:g} to {run.load[1]:g} on {run.threads} threads"}
 
 
 def _clock() -> float:

@@ -142,7 +142,7 @@ def _bound_names(tree: ast.Module) -> dict[str, str]:
 
 def _prefers_jax(tree: ast.Module, packages: dict[str, str], target: str | None) -> bool:
     """Whether the target (the whole file where there is none of that name) uses names of JAX more than of PyTorch."""
-    named = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    named: list[ast.AST] = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
              and node.name == (target or "Model")]
     used = [packages.get(n.id) for root in (named or [tree]) for n in ast.walk(root) if isinstance(n, ast.Name)]
     return used.count("jax") > used.count("torch")

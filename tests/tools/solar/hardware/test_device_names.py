@@ -34,3 +34,22 @@ def test_a_missing_sheet_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(EnlistError) as caught:
         devices(tmp_path / "mine.yaml")
     assert caught.value.code == "not_found"
+
+
+def test_the_page_lists_every_device_that_ships_with_its_figures() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "speed-of-light-hardware.md").read_text(encoding="utf-8")
+    rows = {cells[1].strip(): cells for line in page.splitlines() if len(cells := line.split("|")) == 10}
+    for device in devices():
+        cells = rows[device.name]
+        assert cells[3].strip() == f"{device.peak('tensor.bf16') / 1e12:.4g} T"
+        assert cells[5].strip() == f"{device.dram_capacity.value / 2**30:.4g} GiB"
+        assert cells[6].strip() == f"{device.dram_bandwidth.value / 1e9:.5g} GB/s"
+        assert cells[8].strip() == ("yes" if device.verified else "no")
+    assert len(rows) == len(devices()) + 2  # heading and rule
+
+
+def test_the_sheet_on_the_page_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "speed-of-light-hardware.md").read_text(encoding="utf-8")
+    (tmp_path / "page.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    (found,) = resolve(["X1"], tmp_path / "page.yaml")
+    assert found.peak("tensor.bf16") == 614e12

@@ -16,6 +16,8 @@ from enlist.tools.solar.hardware.native import REGISTER_KERNELS, Native
 
 _PAGE = 4096
 _PARTS = 8
+_LAUNCHES = 500
+LAUNCH = "launch"
 _MATRIX = {"vector.fp32": "float32", "vector.fp64": "float64", "tensor.bf16": "bfloat16", "tensor.fp16": "float16"}
 _ROWS = 1 << 14  # elements of a special-function array: 64 KiB, which the caches next to the core hold
 _FIRST_REPETITIONS = 1000
@@ -109,6 +111,7 @@ def compute_kernels(native: Native | None, size: int) -> Iterator[Kernel]:
     x, y = torch.rand(_ROWS) + 1, torch.empty(_ROWS)
     for name in ("exp", "rsqrt", "reciprocal", "tanh", "log"):
         yield _special(torch, name, x, y)
+    yield _launches(torch)
 
 
 def _special(torch: Any, name: str, x: Any, y: Any) -> Kernel:
@@ -119,6 +122,17 @@ def _special(torch: Any, name: str, x: Any, y: Any) -> Kernel:
             function(x, out=y)
 
     return Kernel("special", f"torch {name}", float(repeats * _ROWS), call)
+
+
+def _launches(torch: Any) -> Kernel:
+    """Calls of an operator on one element: what an operator costs beside its work."""
+    one = torch.ones(1)
+
+    def call() -> None:
+        for _ in range(_LAUNCHES):
+            one.add_(1.0)
+
+    return Kernel(LAUNCH, "torch operator on one element", float(_LAUNCHES), call)
 
 
 def _products(torch: Any, roof: str, dtype: Any, n: int) -> Iterator[Kernel]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from enlist.tools.runtime.config import read
 from enlist.tools.solar.hardware.calibration import Calibration, cpu_model, measure, usable_cpus
+from enlist.tools.solar.hardware.kernels import LAUNCH
 from enlist.tools.solar.hardware.serving import ROOFS
 from enlist.tools.solar.hardware.sheet import Cache, Device, Figure, Peak, Units
 
@@ -55,10 +56,14 @@ def as_device(run: Calibration) -> Device:
         "dense": True, "per_clock": run.roof(roof) / run.threads / clock, "clock": "nominal", **_said(run, roof)})
         for roof in run.roofs if roof in ROOFS}
     machine = (f"{run.cpu}, as the system describes it",)
+    overhead = None
+    if LAUNCH in run.roofs:
+        overhead = Figure(value=1 / run.fastest(LAUNCH).best, unit="s", sources=machine, verified=False,
+                          note=f"for estimates: the quickest {run.fastest(LAUNCH).kernel!r}, measured on {run.date}")
     return Device(
         name="local", maker=run.cpu, kind="cpu", architecture="measured", verified=False, peaks=peaks,
         units=Units(count=run.threads, what="thread", sources=machine),
-        clocks={"nominal": Figure(value=clock, unit="Hz", sources=machine, verified=False)},
+        launch_overhead=overhead, clocks={"nominal": Figure(value=clock, unit="Hz", sources=machine, verified=False)},
         dram_bandwidth=figure("dram", "byte/s"), dram_capacity=Figure(value=run.memory, unit="byte", sources=machine),
         caches=tuple(Cache(name=level.name, capacity=Figure(value=level.capacity, unit="byte", sources=machine),
                            bandwidth=figure(run.passed(level.name), "byte/s") if level.name in run.roofs else None)

@@ -55,6 +55,9 @@ def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
         _compare(terminal, made)
     if made.sweep:
         _sweep(terminal, made)
+    if made.unverified:
+        names = ", ".join(sorted(made.unverified))
+        terminal.paragraph(f"data sheet not verified by two documents: {names}", style="dim")
     terminal.line()
     for line in (*conditions(made.bounds, one), *made.bounds.assumed):
         terminal.paragraph(line)
@@ -106,8 +109,9 @@ def _several(terminal: Any, analyses: Sequence[Analysis]) -> None:
 def _compare(terminal: Any, made: Analysis) -> None:
     terminal.line()
     terminal.table(("device", "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (d.device, duration(d.fused_s), duration(d.cache_aware_s), duration(d.unfused_s), duration(d.estimate_s),
-         d.limiting_roof) for d in made.bounds.devices], keep=(1, 2, 3, 4))
+        (d.device + ("*" if d.device in made.unverified else ""), duration(d.fused_s), duration(d.cache_aware_s),
+         duration(d.unfused_s), duration(d.estimate_s), d.limiting_roof) for d in made.bounds.devices],
+        keep=(1, 2, 3, 4))
 
 
 def _sweep(terminal: Any, made: Analysis) -> None:

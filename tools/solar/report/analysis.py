@@ -42,7 +42,8 @@ class Swept:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The answers about one graph; `sweep` are the answers at other sizes."""
+    """The answers about one graph: `sweep` are those at other sizes, `unverified` the devices whose sheets nobody has
+    checked against two documents; the devices beside the first stand in order of their fused bounds."""
 
     file: str
     label: str
@@ -51,6 +52,7 @@ class Analysis:
     joined: Joined | None
     opportunities: tuple[Opportunity, ...]
     sweep: tuple[Swept, ...] = ()
+    unverified: frozenset[str] = frozenset()
 
     @property
     def one(self) -> DeviceBounds:
@@ -71,13 +73,17 @@ def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
         return bounds(one, devices, measured_s, dtype, asked.ruling)
 
     measured_s, joined = asked.measured_s, None
-    made = priced(graph, asked.devices, measured_s)
     if asked.profile is not None:
-        joined = join(asked.profile, graph, made.devices[0].terms)
-        made = priced(graph, asked.devices, joined.total_s or None)
+        terms = priced(graph, asked.devices[:1]).devices[0].terms
+        joined = join(asked.profile, graph, terms)
+        measured_s = joined.total_s or None
+    made = priced(graph, asked.devices, measured_s)
+    beside = sorted(made.devices[1:], key=lambda d: d.fused_s)
+    made = made.model_copy(update={"devices": (made.devices[0], *beside)})
     cheaper = [(d, priced(graph, asked.devices[:1], dtype=d).devices[0].fused_s) for d in _smaller(graph, asked)]
     return Analysis(file, label, graph, made, joined, opportunities(graph, made, 0, joined, cheaper),
-                    tuple(Swept(name, size, priced(one, asked.devices[:1])) for name, size, one in swept))
+                    tuple(Swept(name, size, priced(one, asked.devices[:1])) for name, size, one in swept),
+                    frozenset(d.name for d in asked.devices if not d.verified))
 
 
 def _smaller(graph: Graph, asked: Question) -> list[str]:
@@ -95,7 +101,8 @@ def entry(made: Analysis) -> dict[str, Any]:
     every = made.bounds.model_dump(mode="json", exclude={"devices"})
     document: dict[str, Any] = {
         "file": made.file, "target": made.bounds.target, "workload": made.label or None,
-        "device": one["device"], "class": one["cls"], "dtype_peaks": one["dtype_peaks"],
+        "device": one["device"], "verified": one["device"] not in made.unverified,
+        "class": one["cls"], "dtype_peaks": one["dtype_peaks"],
         "bounds": _fidelities(one), "estimate_s": one["estimate_s"], "limiting_roof": one["limiting_roof"],
         "flop": {"total": sum(every["flop"].values()), "by_roof": every["flop"]},
         "bytes": {"unfused": every["unfused_bytes"], "fused": every["fused_bytes"]},
@@ -105,7 +112,7 @@ def entry(made: Analysis) -> dict[str, Any]:
         "opportunities": [vars(o) for o in made.opportunities]}
     document |= {key: one[key] for key in ("strict", "launches", "launch_s", "memory", "energy_j", "mfu", "hfu")}
     if len(made.bounds.devices) > 1:
-        document["compare"] = [_short(d) for d in made.bounds.devices]
+        document["compare"] = [{**_short(d), "verified": d.device not in made.unverified} for d in made.bounds.devices]
     if made.sweep:
         document["sweep"] = [{"dimension": s.dimension, "size": s.size, **_short(s.bounds.devices[0]),
                               "flop": sum(s.bounds.flop.values()), "bytes": {
@@ -123,7 +130,7 @@ def _fidelities(one: dict[str, Any]) -> dict[str, Any]:
 def _short(device: DeviceBounds) -> dict[str, Any]:
     one = device.model_dump(mode="json", exclude={"terms"})
     return {"device": one["device"], "bounds": _fidelities(one), "estimate_s": one["estimate_s"],
-            "limiting_roof": one["limiting_roof"], "headroom": one["headroom"]}
+            "limiting_roof": one["limiting_roof"]}
 
 
 def _profile(joined: Joined) -> dict[str, Any]:

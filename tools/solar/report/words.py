@@ -52,7 +52,8 @@ def headroom(one: DeviceBounds) -> str:
     measured = one.headroom.measured_s
     if measured is None:
         return "unknown: nothing was measured (--measured MS or a profile)"
-    return f"{duration(measured)} is " + ", ".join(f"{measured / b:.3g}x {name}" for name, b in bounds_of(one) if b)
+    ratios = ", ".join(f"{measured / bound:.3g}x {name}" for name, bound in bounds_of(one) if bound)
+    return f"{duration(measured)} is {ratios}" if ratios else f"{duration(measured)}, where nothing has to be done"
 
 
 def limit(one: DeviceBounds) -> str:

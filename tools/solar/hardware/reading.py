@@ -52,7 +52,8 @@ def parse_sheet(text: str, known: Mapping[str, Mapping[str, float]] | None = Non
 
     Args:
         known: widths of architectures that the sheet may refer to; it may not contradict them.
-        others: devices of other sheets, whose figures may have been taken for one of these.
+        others: devices of other sheets, whose figures may have been taken for one of these; a device of the same name
+            is held to the widths of its architecture.
 
     Raises `bad_input` on anything that is not a sheet, an unknown key, an unnamed source or a figure that does not add
     up; the message names device and figure.
@@ -70,10 +71,12 @@ def parse_sheet(text: str, known: Mapping[str, Mapping[str, float]] | None = Non
     if not isinstance(listed, list) or not listed:
         raise EnlistError("bad_input", "hardware: a sheet lists `devices`", given=type(listed).__name__,
                           allowed="a list of devices")
+    others = tuple(others)
     made = tuple(_device(_cite(entry, sources, budget), widths) for entry in listed)
     _unique(made)
     for device in made:
-        wrong = faults(device, widths.get(device.architecture, {}), (*made, *others))
+        namesake = next((o for o in others if o.name.casefold() == device.name.casefold()), device)
+        wrong = faults(device, widths.get(namesake.architecture, {}), (*made, *others))
         if wrong:
             raise EnlistError("bad_input", f"hardware: {wrong[0]}", allowed=_ALLOWED,
                               details="\n".join(wrong) if len(wrong) > 1 else None)

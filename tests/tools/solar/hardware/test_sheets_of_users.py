@@ -30,11 +30,27 @@ def test_a_sheet_is_read_beside_what_ships(sheet: Sheet, tmp_path: Path, monkeyp
     assert len(devices()) == len(devices(path))
 
 
+def pcie(device: dict[str, Any], whole: dict[str, Any], rate: float) -> None:
+    """An H100 PCIe of the user's, with an architecture of its own."""
+    whole["architectures"] = {"mine": {"tensor.bf16": rate * 1e12 / 114 / 1.62e9}}
+    device.update(name="H100 PCIe", aliases=[], architecture="mine",
+                  units={"count": 114, "what": "SM", "source": "sheet"},
+                  clocks={"boost": {"value": 1620, "unit": "MHz", "source": "sheet"}}, peaks={"tensor.bf16": {
+                      "value": rate, "unit": "TFLOP/s", "dense": True, "clock": "boost", "source": "sheet"}})
+
+
 def test_a_device_of_a_shipped_name_takes_its_place(sheet: Sheet, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(sheet(lambda d, _: d.update(name="H100 PCIe", aliases=[])), encoding="utf-8")
+    path.write_text(sheet(lambda d, w: pcie(d, w, 756.0)), encoding="utf-8")
     (found,) = resolve(["H100 PCIe"], path)
-    assert found.peak("tensor.bf16") == 614.4e12
+    assert found.peak("tensor.bf16") == 756e12 and found.dram_bandwidth.value == 2.4576e12
+
+
+def test_a_device_of_a_shipped_name_is_held_to_its_widths(sheet: Sheet, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(sheet(lambda d, w: pcie(d, w, 1513.0)), encoding="utf-8")
+    with pytest.raises(EnlistError, match="sparsity"):
+        devices(path)
 
 
 def test_a_sheet_may_use_a_shipped_architecture_and_is_held_to_it(sheet: Sheet, tmp_path: Path) -> None:

@@ -111,7 +111,8 @@ def _question(device: str | None, compare: str | None, dtype: str | None, measur
     every = {d.name: d for d in (*chosen, *beside)}
     seconds = sol_asked.seconds(measured) if measured is not None else None
     profile = read_profile(Path(measured)) if measured is not None and seconds is None else None
-    return Question(tuple(every.values()), dtype_name(dtype) if dtype else None, ruling, seconds, profile)
+    return Question(tuple(every.values()), dtype_name(dtype) if dtype else None, ruling, seconds, profile,
+                    sol_asked.demand(provision) if provision is not None else None)
 
 
 def _answers(files: Sequence[str], inputs: str | None, training: str | None, structure: bool, sweep: str | None,

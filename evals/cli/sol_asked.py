@@ -2,21 +2,13 @@
 
 import math
 import re
-from dataclasses import dataclass
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.report.provisioning import Demand
 
 _SECONDS = {"": 1e-3, "ms": 1e-3, "s": 1.0, "us": 1e-6, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}
 _NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)"
 _MOST_SIZES = 64
-
-
-@dataclass(frozen=True)
-class Demand:
-    """What hardware must reach: a time for one run in seconds, or tokens per second."""
-
-    latency_s: float | None = None
-    tokens_per_s: float | None = None
 
 
 def seconds(text: str) -> float | None:

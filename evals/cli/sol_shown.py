@@ -10,6 +10,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.opportunities import MEANING
+from enlist.tools.solar.report.provisioning import Provision
 from enlist.tools.solar.report.section import terms_table
 from enlist.tools.solar.report.words import answer_lines, conditions, explained, unit
 
@@ -55,6 +56,8 @@ def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
         _compare(terminal, made)
     if made.sweep:
         _sweep(terminal, made)
+    if made.provision is not None:
+        _provision(terminal, made.provision)
     if made.unverified:
         names = ", ".join(sorted(made.unverified))
         terminal.paragraph(f"data sheet not verified by two documents: {names}", style="dim")
@@ -120,6 +123,16 @@ def _sweep(terminal: Any, made: Analysis) -> None:
         (s.size, duration(s.bounds.devices[0].fused_s), duration(s.bounds.devices[0].cache_aware_s),
          duration(s.bounds.devices[0].unfused_s), duration(s.bounds.devices[0].estimate_s),
          s.bounds.devices[0].limiting_roof) for s in made.sweep])
+
+
+def _provision(terminal: Any, found: Provision) -> None:
+    terminal.line()
+    per = f", {found.tokens} tokens a run" if found.tokens is not None else ""
+    terminal.line(f"For one run in {duration(found.latency_s)}{per}, hardware needs at least")
+    rates = ", ".join(f"{amount(rate, unit(roof) + '/s')} of {roof}" for roof, rate in found.rates.items())
+    terminal.paragraph(f"{rates}, and {amount(found.capacity, 'B')} of DRAM")
+    terminal.table(("at least", "device", "one takes", "because of"), [
+        (e.count if e.count is not None else "none", e.device, duration(e.fused_s), e.because) for e in found.devices])
 
 
 def _profile(terminal: Any, made: Analysis, opened: bool) -> None:

@@ -1,5 +1,7 @@
-"""`enlist sol`: the answer in five lines, one JSON entry per file, faults beside answers. Captures are made by hand here;
-the slow tests capture real files, hostile ones among them, in the sandbox."""
+"""`enlist sol`: the answer in five lines, one JSON entry per file, faults beside answers.
+
+Captures are made by hand here; the slow tests capture real files, hostile ones among them, in the sandbox.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -150,7 +152,8 @@ def test_a_demand_is_a_time_or_a_rate(text: str, latency: float | None, rate: fl
 
 HOSTILE = {
     "exits.py": "import torch, os\nos._exit(0)\n", "loops.py": "import torch\nwhile True:\n    pass\n",
-    "raises.py": "import torch\nraise RuntimeError('no')\n", "floods.py": "import torch\nprint('x' * 99)\n" * 3 + "1 / 0",
+    "raises.py": "import torch\nraise RuntimeError('no')\n",
+    "floods.py": "import torch\nfor n in range(10**6):\n    print('x' * 999)\n1 / 0\n",
     "network.py": "import torch, urllib.request\nurllib.request.urlopen('http://example.com')\n",
     "allocates.py": "import torch\nx = torch.ones(9_000_000_000, device='cpu')\n",
     "patches.py": "import torch\ntorch.export.export = None\ntorch.nn.Linear.forward = None\nraise SystemExit(0)\n",

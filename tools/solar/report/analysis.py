@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from enlist.tools.solar.graph import Graph
-from enlist.tools.solar.hardware import Device
+from enlist.tools.solar.hardware import Device, devices
 from enlist.tools.solar.pricing.bounds import bounds
 from enlist.tools.solar.pricing.model import Bounds, DeviceBounds
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.profiles.activity import Profile
 from enlist.tools.solar.profiles.join import Joined, join
 from enlist.tools.solar.report.opportunities import Opportunity, opportunities
+from enlist.tools.solar.report.provisioning import Demand, Provision, provision
 
 DEFAULTS = Ruling()
 _SMALLER = ("bfloat16", "float8_e4m3fn")
@@ -29,6 +30,7 @@ class Question:
     ruling: Ruling = DEFAULTS
     measured_s: float | None = None
     profile: Profile | None = None
+    demand: Demand | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Analysis:
     opportunities: tuple[Opportunity, ...]
     sweep: tuple[Swept, ...] = ()
     unverified: frozenset[str] = frozenset()
+    provision: Provision | None = None
 
     @property
     def one(self) -> DeviceBounds:
@@ -68,9 +71,9 @@ class Analysis:
 def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
             swept: Sequence[tuple[str, int, Graph]] = ()) -> Analysis:
     """Price a graph and answer what is asked."""
-    def priced(one: Graph, devices: Sequence[Device], measured_s: float | None = None,
+    def priced(one: Graph, on: Sequence[Device], measured_s: float | None = None,
                dtype: str | None = asked.dtype) -> Bounds:
-        return bounds(one, devices, measured_s, dtype, asked.ruling)
+        return bounds(one, on, measured_s, dtype, asked.ruling)
 
     measured_s, joined = asked.measured_s, None
     if asked.profile is not None:
@@ -83,7 +86,16 @@ def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
     cheaper = [(d, priced(graph, asked.devices[:1], dtype=d).devices[0].fused_s) for d in _smaller(graph, asked)]
     return Analysis(file, label, graph, made, joined, opportunities(graph, made, 0, joined, cheaper),
                     tuple(Swept(name, size, priced(one, asked.devices[:1])) for name, size, one in swept),
-                    frozenset(d.name for d in asked.devices if not d.verified))
+                    frozenset(d.name for d in asked.devices if not d.verified), _provision(graph, asked))
+
+
+def _provision(graph: Graph, asked: Question) -> Provision | None:
+    """What the demand asks of the devices named, and of everything known."""
+    if asked.demand is None:
+        return None
+    known = {d.name: d for d in (*asked.devices, *devices())}
+    made = bounds(graph, known.values(), None, asked.dtype, asked.ruling)
+    return provision(graph, made, asked.demand, {name: d.dram_capacity.value for name, d in known.items()})
 
 
 def _smaller(graph: Graph, asked: Question) -> list[str]:
@@ -104,7 +116,7 @@ def entry(made: Analysis) -> dict[str, Any]:
         "device": one["device"], "verified": one["device"] not in made.unverified,
         "class": one["cls"], "dtype_peaks": one["dtype_peaks"],
         "bounds": _fidelities(one), "estimate_s": one["estimate_s"], "limiting_roof": one["limiting_roof"],
-        "flop": {"total": sum(every["flop"].values()), "by_roof": every["flop"]},
+        "flop": {"total": sum(one["flop"].values()), "by_roof": one["flop"]},
         "bytes": {"unfused": every["unfused_bytes"], "fused": every["fused_bytes"]},
         "terms": one["terms"], "coverage": every["coverage"],
         "assumed": every["assumed"], "unmodelled": every["unmodelled"],
@@ -118,6 +130,9 @@ def entry(made: Analysis) -> dict[str, Any]:
                               "flop": sum(s.bounds.flop.values()), "bytes": {
                                   "unfused": s.bounds.unfused_bytes, "fused": s.bounds.fused_bytes}}
                              for s in made.sweep]
+    if made.provision is not None:
+        found = vars(made.provision)
+        document["provision"] = {**found, "devices": [vars(e) for e in made.provision.devices]}
     if made.joined is not None:
         document["profile"] = _profile(made.joined)
     return document

@@ -15,7 +15,7 @@ from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.drawing import graph_svg
 from enlist.tools.solar.report.roofline import roofline_svg
 from enlist.tools.solar.report.spelling import spelled
-from enlist.tools.solar.report.words import answer_lines, conditions, explained
+from enlist.tools.solar.report.words import answer_lines, conditions, explained, unit
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem .7rem;text-align:left;border-bottom:1px solid
@@ -61,7 +61,7 @@ def _section(number: int, made: Analysis) -> str:
              f"<h3>Roofline</h3>{roofline_svg(plotted)}",
              f'<h3>Operators</h3><p>Blue boxes wait for memory, orange ones for arithmetic; the bar is the time.</p>'
              f'<div class="wide">{graph_svg(made.graph, made.one.terms)}</div>', _terms(made), _profile(made),
-             _sweep(made), _peaks(made),
+             _sweep(made), _provision(made), _peaks(made),
              _list("What this rests on", [*conditions(made.bounds, made.one), *made.bounds.assumed]),
              _list("Not modelled, counted as no work", made.bounds.unmodelled)]
     return "".join(parts)
@@ -113,6 +113,18 @@ def _sweep(made: Analysis) -> str:
                               for p in made.sweep]
     return "<h3>Sweep</h3>" + _table(
         (made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), rows)
+
+
+def _provision(made: Analysis) -> str:
+    found = made.provision
+    if found is None:
+        return ""
+    needs = [f"{amount(rate, unit(roof) + '/s')} of {roof}" for roof, rate in found.rates.items()]
+    rows: list[list[Cell]] = [[(str(e.count or "none"), float(e.count or 1e18)), e.device, _time(e.fused_s), e.because]
+                              for e in found.devices]
+    title = f"The least hardware for one run in {duration(found.latency_s)}"
+    return _list(title, [*needs, f"{amount(found.capacity, 'B')} of DRAM"]) + _table(
+        ("at least", "device", "one takes", "because of"), rows)
 
 
 def _times(one: DeviceBounds) -> list[Cell]:

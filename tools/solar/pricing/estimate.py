@@ -42,7 +42,7 @@ def estimate(graph: Graph, items: Sequence[Priced], device: Device) -> Estimate:
     gap = device.launch_overhead.value if device.launch_overhead else constants()["launch_s"]
     each, compute = [], []
     for item in items:
-        busy = _compute(item, device)
+        busy = _compute(graph, item, device)
         launches = (item.work.launches if item.work else 1) * item.node.repeat
         compute.append(busy)
         each.append(max(busy, _dram(item.bytes, device)) + launches * gap)
@@ -50,7 +50,7 @@ def estimate(graph: Graph, items: Sequence[Priced], device: Device) -> Estimate:
     compiled, kernels = 0.0, 0
     for members in chains:
         inside = {items[i].node.id for i in members}
-        moved = sum(_crossing(graph, items[i], chains.of, inside) for i in members)
+        moved = _crossing(graph, [items[i] for i in members], chains.of, inside)
         count = max(items[i].node.repeat for i in members)
         if len(members) == 1:
             count *= items[members[0]].work.launches if items[members[0]].work else 1  # type: ignore[union-attr]
@@ -66,22 +66,25 @@ def _dram(moved: float, device: Device) -> float:
     return moved / (device.dram_bandwidth.value * constants()["dram"])
 
 
-def _compute(item: Priced, device: Device) -> float:
+def _compute(graph: Graph, item: Priced, device: Device) -> float:
     """Seconds on the compute roofs at attainable rates."""
     known, seconds = constants(), 0.0
     for roof, flop in item.flop.items():
         if roof.startswith("tensor."):
-            seconds += flop / (device.peak(roof) * _fraction(item, roof) * _busy(item, device))
+            seconds += flop / (device.peak(roof) * _fraction(graph, item, roof) * _busy(item, device))
         else:
             seconds = max(seconds, flop / (device.peak(roof) * known["vector"]))
     return max(seconds, item.special / (device.peak("special") * known["special"]) if item.special else 0.0)
 
 
-def _fraction(item: Priced, roof: str) -> float:
+def _fraction(graph: Graph, item: Priced, roof: str) -> float:
     kinds = constants()["matrix"]
-    kind = item.work.kind if item.work else "matmul"
-    if kind == "convolution" and ("transpose" in item.node.op or item.node.attributes.get("transposed")):
-        kind = "transposed"
+    kind = str(item.work.kind) if item.work else "matmul"
+    if kind == "convolution":
+        if "transpose" in item.node.op or item.node.attributes.get("transposed"):
+            kind = f"transposed {kind}"
+        weight = item.node.input("weight")
+        kind += " over volumes" if weight is not None and len(graph.by_id[weight].shape) == 5 else ""
     row = kinds.get(kind, kinds["matmul"])
     return float(row.get(roof, row["default"]))
 
@@ -142,12 +145,17 @@ def _chains(graph: Graph, items: Sequence[Priced]) -> _Chains:
     return chains
 
 
-def _crossing(graph: Graph, item: Priced, maker: Mapping[str, str], inside: set[str]) -> int:
-    """Bytes of an operator that are not handed over within its group; what it makes counts where somebody outside
-    reads it, and that is charged to the reader and, once, to it."""
-    read = sum(n for root, n in item.moved.items() if maker.get(root) not in inside)
-    leaves = any(graph.by_id[t].is_output or _readers(graph, t) - inside for t in item.node.outputs)
-    return read + (item.written if leaves else 0)
+def _crossing(graph: Graph, members: Sequence[Priced], maker: Mapping[str, str], inside: set[str]) -> int:
+    """Bytes that a group of operators reads, each storage once, and writes for others."""
+    read: dict[str, int] = {}
+    written = 0
+    for item in members:
+        for root, n in item.moved.items():
+            if maker.get(root) not in inside:
+                read[root] = max(read.get(root, 0), n)
+        if any(graph.by_id[t].is_output or _readers(graph, t) - inside for t in item.node.outputs):
+            written += item.written
+    return sum(read.values()) + written
 
 
 def _readers(graph: Graph, tensor: str) -> set[str]:

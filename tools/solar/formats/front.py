@@ -87,6 +87,12 @@ def _captured(front: Front, path: Path, target: str | None, name: str, inputs: s
         from enlist.tools.solar.loops import capture_loops
 
         return capture_loops(path, target, inputs)
+    if Path(name).suffix.lower() != ".py":
+        raise EnlistError(
+            "unsupported", f"{name} is neither Python nor Affine Loop IR, and only a language model can translate it",
+            allowed="Python that imports torch, jax or numpy; .loop; SOL-ExecBench definitions",
+            fix="write its loops by hand as FILE.loop, or ask `enlist run` with a language model configured: a "
+            "translation counts only after its outputs equalled the source's")
     from enlist.tools.solar.source import capture_numpy
 
     return capture_numpy(path, target, inputs)

@@ -8,17 +8,28 @@ Where a file imports both JAX and PyTorch, the target's own code decides: the pa
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.tool import load
 from enlist.tools.solar.graph import Graph
 
 Front = Literal["pytorch", "jaxpr", "loops", "source"]
 Training = Literal["backward", "step"]
 
+_ENTRIES: Mapping[Front, str] = {
+    "pytorch": "enlist.tools.solar.pytorch.capture:capture", "jaxpr": "enlist.tools.solar.jaxpr.capture:capture",
+    "loops": "enlist.tools.solar.loops.capture:capture_loops",
+    "source": "enlist.tools.solar.source.capture:capture_numpy"}
+"""Takes (path, target) and, by keyword, those of name, inputs, training, structure that it knows."""
+
+_LABEL: Mapping[Front, str] = {
+    "pytorch": "the PyTorch front end", "jaxpr": "the JAX front end", "loops": "the Affine Loop IR",
+    "source": "the translator of NumPy"}
 LOOP_SUFFIX = ".loop"
 _NETWORK = re.compile(r"name resolution|Name or service not known|Network is unreachable|Max retries exceeded|"
                       r"huggingface|hf\.co|offline mode|couldn't connect|Connection refused", re.IGNORECASE)
@@ -57,7 +68,8 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
         training: "backward" adds the backward pass, "step" the optimizer too.
         structure: look for structure (triangular, zero) in the example inputs.
 
-    Raises what the front end raises; `unsupported` for training of a file that has no such notion.
+    Raises what the front end raises; `unsupported` for an option that it has no notion of, or another language;
+    `not_installed` for a front end or a package that is not there.
     """
     name = name or path.name
     try:
@@ -65,37 +77,34 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a source file in UTF-8",
                           fix="save it as UTF-8 text") from error
-    with _missing(name):
-        return _captured(front_of(text, name, target), path, target, name, inputs, training, structure)
-
-
-def _captured(front: Front, path: Path, target: str | None, name: str, inputs: str | None, training: Training | None,
-              structure: bool) -> Graph:
-    if front == "pytorch":
-        from enlist.tools.solar.pytorch.capture import capture as pytorch_capture
-
-        return pytorch_capture(path, target, name, **_given(inputs=inputs, training=training, structure=structure))
-    if front == "jaxpr":
-        from enlist.tools.solar.jaxpr.capture import capture as jax_capture
-
-        return jax_capture(path, target, name, **_given(inputs=inputs, training=training))
-    if training is not None:
-        raise EnlistError("unsupported", f"{name}: training is known for PyTorch and JAX only", given=training,
-                          allowed="--training for a file that imports torch or jax",
-                          fix="leave --training away, or write the backward pass out as code")
-    if front == "loops":
-        from enlist.tools.solar.loops import capture_loops
-
-        return capture_loops(path, target, inputs)
-    if Path(name).suffix.lower() != ".py":
+    front = front_of(text, name, target)
+    if front == "source" and Path(name).suffix.lower() != ".py":
         raise EnlistError(
             "unsupported", f"{name} is neither Python nor Affine Loop IR, and only a language model can translate it",
             allowed="Python that imports torch, jax or numpy; .loop; SOL-ExecBench definitions",
             fix="write its loops by hand as FILE.loop, or ask `enlist run` with a language model configured: a "
             "translation counts only after its outputs equalled the source's")
-    from enlist.tools.solar.source import capture_numpy
+    function = _entry(front, name)
+    taken = signature(function).parameters
+    options: dict[str, Any] = {"inputs": inputs, "training": training, "structure": structure}
+    given = {option: value for option, value in options.items() if value not in (None, True)}
+    for option, value in given.items():
+        if option not in taken:
+            raise EnlistError("unsupported", f"{name}: {_LABEL[front]} has no notion of {option}", given=str(value),
+                              allowed=", ".join(o for o in options if o in taken) or "the file as it is", fix=f"leave {option} away, or write it out in the file")
+    if "name" in taken:
+        given["name"] = name
+    with _missing(name):
+        return function(path, target, **given)
 
-    return capture_numpy(path, target, inputs)
+
+def _entry(front: Front, name: str) -> Callable[..., Graph]:
+    """The capturing function of a front end, imported now."""
+    try:
+        return load(_ENTRIES[front])
+    except ModuleNotFoundError as error:
+        raise EnlistError("not_installed", f"{name} is for {_LABEL[front]}, which is not installed here: {error}",
+                          fix="install Enlist with that front end, or hand in the model in PyTorch") from error
 
 
 @contextmanager
@@ -125,11 +134,6 @@ def _missing(name: str) -> Iterator[None]:
                 allowed="code that makes its weights itself: only their shapes matter",
                 fix="build the model from its configuration with random weights", details=error.details) from error
         raise
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    """The options that were given, so that a front end without one of them still does what it can."""
-    return {name: value for name, value in options.items() if value not in (None, True)}
 
 
 def _bound_names(tree: ast.Module) -> dict[str, str]:

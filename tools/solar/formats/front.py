@@ -91,7 +91,8 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     for option, value in given.items():
         if option not in taken:
             raise EnlistError("unsupported", f"{name}: {_LABEL[front]} has no notion of {option}", given=str(value),
-                              allowed=", ".join(o for o in options if o in taken) or "the file as it is", fix=f"leave {option} away, or write it out in the file")
+                              allowed=", ".join(o for o in options if o in taken) or "the file as it is",
+                              fix=f"leave {option} away, or write it out in the file")
     if "name" in taken:
         given["name"] = name
     with _missing(name):

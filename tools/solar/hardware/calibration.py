@@ -85,6 +85,11 @@ class Calibration(_Strict):
         """Best over median of the fastest kernel: how much the run was disturbed by what else the machine did."""
         return self.fastest(roof).best / self.fastest(roof).median
 
+    def settled(self) -> "Calibration":
+        """The same run with third bests for bests: roofs that no single lucky moment made."""
+        return self.model_copy(update={"kernels": tuple(
+            k.model_copy(update={"best": k.third}) for k in self.kernels)})
+
     def repeated(self, roof: str) -> float:
         """Best over third best of the fastest kernel: near 1 where the roof was reached again and again."""
         return self.fastest(roof).best / self.fastest(roof).third

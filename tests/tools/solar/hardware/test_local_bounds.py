@@ -29,6 +29,5 @@ def test_forty_modules_with_small_shapes_never_beat_their_bound(benchmark: Modul
     found = benchmark.measure(rounds=6, most=40, quick=True)
     assert found["violations"] == [], "\n".join(found["lines"])
     if found["verdict"] == "undecided":
-        pytest.skip(f"the machine is too busy, load {found['load']}: {found['decided']} decided, "
-                    f"roofs met by luck: {found['lucky']}")
+        pytest.skip(f"the machine is too busy, load {found['load']}: {found['decided']} modules decided")
     assert found["decided"] >= 40

@@ -43,6 +43,10 @@ def test_a_roof_is_the_best_kernel_of_the_run_with_a_margin_of_at_most_15_percen
     assert max(RATES["dram"]) <= device.dram_bandwidth.value <= 1.15 * max(RATES["dram"])
 
 
+def test_settled_roofs_are_those_that_were_met_three_times() -> None:
+    assert run().settled().roof("dram") == pytest.approx(0.9 * run().roof("dram"))
+
+
 def test_a_dtype_that_is_slower_than_a_wider_one_runs_as_the_wider() -> None:
     device = as_device(run())
     assert device.serves("tensor.bf16") == device.serves("tensor.fp16") == device.serves("tensor.tf32") == "vector.fp32"

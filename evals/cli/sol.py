@@ -76,12 +76,13 @@ def sol(
     from enlist.tools.solar.report.analysis import Analysis, entry
 
     settings()
-    asked = _question(device, compare, dtype, measured, provision, any_algorithm, warm, strict_fp32, clock)
+    asked = _question(device, compare, dtype, measured, provision, any_algorithm, warm, strict_fp32, clock,
+                      ctx.obj.note)
     made = _answers([readable(f) for f in files], input, training, not no_structure, sweep, asked, ctx.obj.note)
     entries = [entry(one) if isinstance(one, Analysis) else _fault_entry(name, label, one) for name, label, one in made]
     if html is not None:
         _write_page(html, [one for _, _, one in made if isinstance(one, Analysis)])
-    failed = any("error" in e for e in entries)
+    failed = any("error" in e or any("error" in point for point in e.get("sweep", ())) for e in entries)
 
     def show(terminal: Any) -> None:
         sol_shown.show(terminal, made, opened=terms)
@@ -92,19 +93,23 @@ def sol(
 
 
 def _question(device: str | None, compare: str | None, dtype: str | None, measured: str | None, provision: str | None,
-              any_algorithm: bool, warm: bool, strict_fp32: bool, clock: float | None) -> "Question":
+              any_algorithm: bool, warm: bool, strict_fp32: bool, clock: float | None,
+              say: Callable[[str], None]) -> "Question":
     """The options that hold for every file; raises for what is no device, dtype, time or profile."""
     from pathlib import Path
 
     from enlist.evals.cli import sol_asked
     from enlist.tools.solar import hardware
     from enlist.tools.solar.dtypes import dtype_name
+    from enlist.tools.solar.hardware.catalogue import LOCAL
     from enlist.tools.solar.pricing.ruling import Ruling
     from enlist.tools.solar.profiles.reading import read_profile
     from enlist.tools.solar.report.analysis import Question
 
     ruling = Ruling(any_algorithm=any_algorithm, warm=warm, strict_fp32=strict_fp32,
                     clock_mhz=sol_asked.clock(clock))
+    if device is not None and device.strip().lower() in LOCAL:
+        say("this CPU is calibrated first, where that was not done before (a minute) ...")
     chosen = hardware.resolve([device or DEFAULT_DEVICE])
     others = [name.strip() for name in (compare or "").split(",") if name.strip()]
     beside = hardware.devices() if others == ["all"] else hardware.resolve(others)
@@ -144,21 +149,20 @@ def _answers(files: Sequence[str], inputs: str | None, training: str | None, str
             continue
         base, at_sizes = next(graphs), [next(graphs) for _ in sizes]
         try:
-            fault = next((g for g in (base, *at_sizes) if isinstance(g, EnlistError)), None)
-            if fault is not None:
-                raise fault
+            if isinstance(base, EnlistError):
+                raise base
             swept = [(dimension, n, g) for n, g in zip(sizes, at_sizes, strict=True)]
             with boundary(f"pricing {one.name}"):
-                made.append((one.file, one.label, analyse(base, asked, one.file, one.label, swept)))  # type: ignore
+                made.append((one.file, one.label, analyse(base, asked, one.file, one.label, swept)))
         except EnlistError as error:
             made.append((one.file, one.label, error))
     return made
 
 
 def _fault_entry(file: str, label: str, fault: "EnlistError") -> dict[str, Any]:
-    return {"file": file, "workload": label or None, "error": {
-        "code": fault.code, "message": fault.message, "given": fault.given, "allowed": fault.allowed,
-        "fix": fault.fix or "see what is allowed"}}
+    from enlist.tools.solar.report.analysis import told
+
+    return {"file": file, "workload": label or None, "error": told(fault)}
 
 
 def _write_page(path: str, analyses: Sequence["Analysis"]) -> None:

@@ -118,11 +118,14 @@ def _compare(terminal: Any, made: Analysis) -> None:
 
 
 def _sweep(terminal: Any, made: Analysis) -> None:
+    found = [(s.size, s.bounds.devices[0]) for s in made.sweep if not isinstance(s.bounds, EnlistError)]
     terminal.line()
     terminal.table((made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (s.size, duration(s.bounds.devices[0].fused_s), duration(s.bounds.devices[0].cache_aware_s),
-         duration(s.bounds.devices[0].unfused_s), duration(s.bounds.devices[0].estimate_s),
-         s.bounds.devices[0].limiting_roof) for s in made.sweep])
+        (size, duration(one.fused_s), duration(one.cache_aware_s), duration(one.unfused_s), duration(one.estimate_s),
+         one.limiting_roof) for size, one in found])
+    for point in made.sweep:
+        if isinstance(point.bounds, EnlistError):
+            terminal.note(f"error: {point.dimension}={point.size}: {point.bounds.sentence()}")
 
 
 def _provision(terminal: Any, found: Provision) -> None:

@@ -96,6 +96,16 @@ def test_a_sweep_captures_each_size_and_prices_it(enlist: Any, files: list[Sourc
 
 
 @pytest.mark.usefixtures("files")
+def test_a_size_that_cannot_be_captured_leaves_the_others(enlist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda sources, *others: [
+        EnlistError("unsupported", "batch is fixed") if s.inputs == "batch=8" else product(4) for s in sources])
+    said = enlist("sol", "model.py", "--sweep", "batch=1,8", "--json", "--html", "page.html")
+    assert said.code == 1 and "error" not in said.document
+    assert [p.get("error", {}).get("code") for p in said.document["sweep"]] == [None, "unsupported"]
+    assert "batch=8: batch is fixed" in enlist("sol", "model.py", "--sweep", "batch=1,8").err
+
+
+@pytest.mark.usefixtures("files")
 def test_other_devices_stand_beside_the_first(enlist: Any) -> None:
     said = enlist("sol", "model.py", "--device", "A100 PCIe 40GB", "--compare", "H100-SXM", "--json")
     assert said.document["device"] == "A100 PCIe 40GB"

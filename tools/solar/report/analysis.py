@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import Device, devices
 from enlist.tools.solar.pricing.bounds import bounds
@@ -35,11 +36,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Swept:
-    """The bounds at one size of a dimension."""
+    """The bounds at one size of a dimension, or why there are none."""
 
     dimension: str
     size: int
-    bounds: Bounds
+    bounds: Bounds | EnlistError
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Analysis:
 
 
 def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
-            swept: Sequence[tuple[str, int, Graph]] = ()) -> Analysis:
+            swept: Sequence[tuple[str, int, Graph | EnlistError]] = ()) -> Analysis:
     """Price a graph and answer what is asked."""
     def priced(one: Graph, on: Sequence[Device], measured_s: float | None = None,
                dtype: str | None = asked.dtype) -> Bounds:
@@ -85,7 +86,8 @@ def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
     made = made.model_copy(update={"devices": (made.devices[0], *beside)})
     cheaper = [(d, priced(graph, asked.devices[:1], dtype=d).devices[0].fused_s) for d in _smaller(graph, asked)]
     return Analysis(file, label, graph, made, joined, opportunities(graph, made, 0, joined, cheaper),
-                    tuple(Swept(name, size, priced(one, asked.devices[:1])) for name, size, one in swept),
+                    tuple(Swept(name, size, one if isinstance(one, EnlistError) else priced(one, asked.devices[:1]))
+                          for name, size, one in swept),
                     frozenset(d.name for d in asked.devices if not d.verified), _provision(graph, asked))
 
 
@@ -126,16 +128,26 @@ def entry(made: Analysis) -> dict[str, Any]:
     if len(made.bounds.devices) > 1:
         document["compare"] = [{**_short(d), "verified": d.device not in made.unverified} for d in made.bounds.devices]
     if made.sweep:
-        document["sweep"] = [{"dimension": s.dimension, "size": s.size, **_short(s.bounds.devices[0]),
-                              "flop": sum(s.bounds.flop.values()), "bytes": {
-                                  "unfused": s.bounds.unfused_bytes, "fused": s.bounds.fused_bytes}}
-                             for s in made.sweep]
+        document["sweep"] = [{"dimension": s.dimension, "size": s.size, **_point(s.bounds)} for s in made.sweep]
     if made.provision is not None:
         found = vars(made.provision)
         document["provision"] = {**found, "devices": [vars(e) for e in made.provision.devices]}
     if made.joined is not None:
         document["profile"] = _profile(made.joined)
     return document
+
+
+def told(fault: EnlistError) -> dict[str, str | None]:
+    """A fault as JSON: what happened, what was given and allowed, and always something to do."""
+    return {"code": fault.code, "message": fault.message, "given": fault.given, "allowed": fault.allowed,
+            "fix": fault.fix or "see what is allowed"}
+
+
+def _point(made: Bounds | EnlistError) -> dict[str, Any]:
+    if isinstance(made, EnlistError):
+        return {"error": told(made)}
+    return {**_short(made.devices[0]), "flop": sum(made.flop.values()),
+            "bytes": {"unfused": made.unfused_bytes, "fused": made.fused_bytes}}
 
 
 def _fidelities(one: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ save less.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from enlist.tools.solar.graph import Graph, Phase
@@ -111,8 +112,10 @@ def _estimated_gaps(one: DeviceBounds) -> list[Opportunity]:
     for term in one.terms:
         saved[spelled(term.op)] += max(0.0, term.estimate_s - term.seconds)  # type: ignore[assignment]
         counts[spelled(term.op)] += 1
-    return [Opportunity("gap", _many(counts[op], op), seconds, "estimated above its bound; a profile would tell more")
-            for op, seconds in saved.items()]
+    measured = one.headroom.measured_s  # all gaps together are no wider than the whole
+    most = max(0.0, measured - one.fused_s) if measured is not None else inf
+    return [Opportunity("gap", _many(counts[op], op), min(seconds, most),
+                        "estimated above its bound; a profile would tell more") for op, seconds in saved.items()]
 
 
 def _gaps(joined: Joined) -> list[Opportunity]:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.pricing.model import DeviceBounds
 from enlist.tools.solar.report.amounts import amount, duration
 from enlist.tools.solar.report.analysis import Analysis
@@ -109,8 +110,13 @@ def _profile(made: Analysis) -> str:
 def _sweep(made: Analysis) -> str:
     if not made.sweep:
         return ""
-    rows: list[list[Cell]] = [[(str(p.size), p.size), *_times(p.bounds.devices[0]), p.bounds.devices[0].limiting_roof]
-                              for p in made.sweep]
+    rows: list[list[Cell]] = []
+    for point in made.sweep:
+        if isinstance(point.bounds, EnlistError):
+            rows.append([(str(point.size), point.size), point.bounds.message, "", "", "", ""])
+        else:
+            one = point.bounds.devices[0]
+            rows.append([(str(point.size), point.size), *_times(one), one.limiting_roof])
     return "<h3>Sweep</h3>" + _table(
         (made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), rows)
 

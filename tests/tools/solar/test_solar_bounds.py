@@ -131,7 +131,7 @@ def faster(device: Device, bandwidth: float, rate: float) -> Device:
     return device.model_copy(update={"dram_bandwidth": memory, "peaks": peaks})
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(bandwidth=st.floats(1, 100), rate=st.floats(1, 100), dtype=st.sampled_from([None, "float16", "float64"]))
 def test_faster_hardware_never_raises_a_bound(gpt2: Graph, bandwidth: float, rate: float, dtype: str | None) -> None:
     slow, fast = bounds(gpt2, [PCIE, faster(PCIE, bandwidth, rate)], dtype=dtype).devices

@@ -68,13 +68,13 @@ CASES = [
     Case("conv_same", "F.conv1d(line, k1, padding='same')", 2 * 2 * 6 * 4 * taps(9, 9, 3, 1, 1), (72 + 72 + 108) * 4),
     Case("conv_transpose2d", "F.conv_transpose2d(img, kt, stride=2, padding=1)",
          2 * 2 * 4 * 3 * taps(17, 9, 3, 2, 1) ** 2, (648 + 108 + 2 * 3 * 17 * 17) * 4),
-    Case("attention", "F.scaled_dot_product_attention(q, k, k)", 8 * 36 * (2 * 16 + 4), (384 * 2 + 384) * 4),
-    Case("attention_causal", "F.scaled_dot_product_attention(q, k, k, is_causal=True)", 8 * 21 * 36, 3 * 384 * 4),
+    Case("attention", "F.scaled_dot_product_attention(q, k, k)", 8 * 36 * (2 * 16 + 3), (384 * 2 + 384) * 4),
+    Case("attention_causal", "F.scaled_dot_product_attention(q, k, k, is_causal=True)", 8 * 21 * 35, 3 * 384 * 4),
     Case("attention_causal_fewer_keys", "F.scaled_dot_product_attention(q, k5, k5, is_causal=True)",
-         8 * sum(min(i + 1, 5) for i in range(6)) * 36, (384 + 320 + 384) * 4),
+         8 * sum(min(i + 1, 5) for i in range(6)) * 35, (384 + 320 + 384) * 4),
     Case("attention_causal_more_keys", "F.scaled_dot_product_attention(q, k9, k9, is_causal=True)",
-         8 * 21 * 36, (384 + 384 + 384) * 4),  # keys 6..8 are never seen
-    Case("attention_grouped", "F.scaled_dot_product_attention(q, kv, kv, enable_gqa=True)", 8 * 36 * 36,
+         8 * 21 * 35, (384 + 384 + 384) * 4),  # keys 6..8 are never seen
+    Case("attention_grouped", "F.scaled_dot_product_attention(q, kv, kv, enable_gqa=True)", 8 * 36 * 35,
          (384 + 192 + 384) * 4),
     Case("layer_norm", "F.layer_norm(a, (8,), v, v)", 7 * A, (64 + 8) * 4),
     Case("rms_norm", "F.rms_norm(a, (8,), v)", 4 * A, (64 + 8) * 4),

@@ -33,6 +33,7 @@ from enlist.tools.solar.pricing.model import (
 from enlist.tools.solar.pricing.priced import DRAM, LINK, SPECIAL, Priced, priced
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views
+from enlist.tools.solar.rules.structure import propagate
 
 __all__ = ["NOTHING_MEASURED", "Bounds", "DeviceBounds", "Headroom", "Roof", "Ruling", "Term", "Transfer", "bounds"]
 
@@ -71,7 +72,7 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
         raise EnlistError("bad_input", "a measured time must be positive", given=f"{measured_s} s")
     ruling = ruling or Ruling()
     dtype = dtype_name(dtype) if dtype else None
-    graph = _as_dtype(graph, dtype) if dtype else graph
+    graph = propagate(_as_dtype(graph, dtype) if dtype else graph)
     views = Views.of(graph)
     items = priced(graph, views, ruling)
     calls = _calls(graph, views, items)

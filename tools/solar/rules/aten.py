@@ -9,8 +9,10 @@ special function counts as one, which is loose. Integer and boolean work counts 
 from collections.abc import Mapping
 from math import prod
 
+from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.rules.extent import causal_pairs, triangle, window_pairs, window_touched
-from enlist.tools.solar.work import Call, Rule, Work
+from enlist.tools.solar.rules.structure import NEEDED, pairs
+from enlist.tools.solar.work import Call, Nest, Rule, Work
 
 ELEMENTWISE: Mapping[str, int] = {
     **dict.fromkeys((
@@ -64,9 +66,52 @@ _GATHER = ("index", "_unsafe_index", "index_select", "gather", "take", "nll_loss
 
 
 def _matmul(call: Call) -> Work:
-    left = call.tensor("mat1", "batch1", "input", "self")
+    """Products of the last two dimensions; what structure makes zero, or nobody needs, is not multiplied."""
+    left, right = call.tensor("mat1", "batch1", "input", "self"), call.tensor(
+        "mat2", "batch2", "weight", "other", "vec2", "vec", "tensor")
     assert left is not None
-    return Work("matmul", matrix_flop=2 * left.shape[-1] * call.out().elements)
+    out = call.out()
+    inner = left.shape[-1]
+    if right is None or len(left.shape) < 2 or len(right.shape) < 2:
+        rows = out.elements
+        return Work("matmul", matrix_flop=2 * inner * rows, nests=(Nest(1, rows, 1, inner),))
+    turned = call.node.op == "linear"
+    structure = right.structure
+    if turned:
+        structure = {"upper": "lower", "lower": "upper"}.get(structure, structure)  # type: ignore[assignment]
+    columns = out.shape[-1]
+    flat = len(right.shape) == 2  # all leading dimensions of the left operand are rows
+    rows = out.elements // max(1, columns) if flat else out.shape[-2]
+    batch = 1 if flat else prod(out.shape[:-2])
+    needed = str(call.attribute(NEEDED, ""))
+    if flat and len(left.shape) > 2 and (left.structure != "dense" or needed):
+        rows, batch = left.shape[-2], prod(left.shape[:-2])
+    counted = pairs(rows, inner, columns, left.structure, structure, needed)
+    dense = rows * inner * columns
+    kinds = [f"{t.structure} {t.name or 'operand'}" for t in (left, right) if t.structure not in ("dense", "constant")]
+    less = ", ".join([*kinds, *([f"only the {needed} triangle is used"] if needed else [])]) if counted < dense else ""
+    reads = {t.id: batch_of(t) * kept(t) for t in (left, right) if t.structure in _TRIANGLES}
+    return Work("matmul", matrix_flop=2 * batch * counted, less=less, reads=reads,
+                nests=() if less else (Nest(batch, rows, columns, inner),),
+                equation="...mk,nk->...mn" if turned else "...mk,...kn->...mn")
+
+
+_TRIANGLES = ("upper", "lower", "diagonal", "zero")
+
+
+def batch_of(tensor: Tensor) -> int:
+    """Matrices in a tensor, an expanded dimension counted once."""
+    return prod(n for n, s in zip(tensor.shape[:-2], tensor.strides[:-2], strict=True) if s)
+
+
+def kept(tensor: Tensor) -> int:
+    """Elements of one matrix that its structure leaves."""
+    rows, columns = tensor.shape[-2:]
+    if tensor.structure == "zero":
+        return 0
+    if tensor.structure == "diagonal":
+        return min(rows, columns)
+    return triangle(rows, columns, 0, tensor.structure == "upper")
 
 
 def _windows(call: Call, count: int, length: tuple[int, ...], windows: tuple[int, ...], kernel: list[int],
@@ -90,10 +135,17 @@ def _convolution(call: Call) -> Work:
     dimensions = _windows(call, count, length, windows, list(weight.shape[2:]), call.per_dimension("stride", 1, count))
     batch = source.shape[0] if len(source.shape) == count + 2 else 1
     flop = 2 * batch * weight.shape[0] * weight.shape[1] * prod(window_pairs(*d) for d in dimensions)
+    taps = prod(weight.shape[2:]) * prod(windows)
+    less = "padding is not multiplied" if prod(window_pairs(*d) for d in dimensions) < taps else ""
+    groups = max(1, int(call.attribute("groups", 1)))
+    channels = weight.shape[0] // groups
+    nest = Nest(groups, batch * prod(windows), weight.shape[1] if turned else channels, (
+        channels if turned else weight.shape[1] * prod(weight.shape[2:])))
     if turned:
-        return Work("convolution", matrix_flop=flop)
+        return Work("convolution", matrix_flop=flop, less=less, nests=(nest,))
     touched = source.distinct * prod(window_touched(*d) for d in dimensions) // max(1, prod(inner))
-    return Work("convolution", matrix_flop=flop, reads={source.id: touched})
+    return Work("convolution", matrix_flop=flop, reads={source.id: touched}, less=less or (
+        "no window touches a part of the input" if touched < source.distinct else ""), nests=(nest,))
 
 
 def _attention(call: Call) -> Work:
@@ -104,7 +156,8 @@ def _attention(call: Call) -> Work:
     pairs = prod(call.out().shape[:-2]) * (causal_pairs(queries, keys) if causal else queries * keys)
     seen = min(queries, keys) if causal else keys
     return Work("attention", matrix_flop=2 * pairs * (query.shape[-1] + value.shape[-1]),
-                vector_flop=4 * pairs,  # max, subtract, exp, sum; the division is once per output row
+                vector_flop=3 * pairs, special=pairs,  # max, subtract, sum and exp; one division per output row
+                less="causal half" if causal else "",
                 reads={t.id: t.distinct * seen // max(1, keys) for t in (key, value)} if seen < keys else {})
 
 
@@ -132,7 +185,8 @@ def _pool(call: Call) -> Work:
     inner = source.shape[-count:]
     dimensions = _windows(call, count, inner, call.out().shape[-count:], kernel, stride)
     touched = source.elements * prod(window_touched(*d) for d in dimensions) // max(1, prod(inner))
-    return Work("vector", vector_flop=touched, reads={source.id: min(touched, source.distinct)})
+    return Work("vector", vector_flop=touched, reads={source.id: min(touched, source.distinct)}, less=(
+        "no window touches a part of the input" if touched < source.distinct else ""))
 
 
 def _copy(call: Call) -> Work:

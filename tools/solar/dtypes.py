@@ -24,5 +24,6 @@ def dtype_name(text: str) -> str:
     if name not in FLOATS:
         raise EnlistError("bad_input", "not a floating dtype", given=repr(text),
                           allowed=f"{', '.join(FLOATS)}, or short: {', '.join(_SHORT)}",
-                          fix="leave dtype out to price float32 as PyTorch runs it" if plain == "tf32" else "give one of these names")
+                          fix="leave dtype out to price float32 as PyTorch runs it" if plain == "tf32" else
+                          "give one of these names")
     return name

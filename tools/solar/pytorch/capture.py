@@ -11,17 +11,27 @@ from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
-from enlist.tools.solar.graph import Graph, Node, Role, Tensor
+from enlist.tools.solar.graph import Graph, Node, Phase, Role, Tensor
 from enlist.tools.solar.pytorch.eager import refuse_autocast, refuse_mixed_dtypes
+from enlist.tools.solar.pytorch.examples import ASSUMED
 from enlist.tools.solar.pytorch.load import Loaded, choosing, load_model, user_code, user_line
+from enlist.tools.solar.pytorch.training import Training, plain, traced, trained
 from enlist.tools.solar.rules.aten import IN_PLACE, WHOLE
+from enlist.tools.solar.rules.structure import STRUCTURES
 
 _ALIASES = {"_unsafe_view", "alias", "detach", "lift", "lift_fresh_copy", "lift_fresh"}
 _ASSERTIONS = {"_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size"}
 
 
-def capture(path: Path, target: str | None = None, name: str | None = None) -> Graph:
-    """The graph of a model file's forward pass in eval mode without gradients.
+def capture(path: Path, target: str | None = None, name: str | None = None, *, inputs: str | None = None,
+            training: Training | None = None, structure: bool = True) -> Graph:
+    """The graph of a model file's forward pass in eval mode without gradients, or of training.
+
+    Args:
+        path, target, name: as `load_model` has them.
+        inputs: other inputs than those of get_inputs.
+        training: "backward" adds the gradients of all parameters, "step" the optimizer too; in train mode.
+        structure: whether what is known of example inputs and constants (triangles, zeros) is kept.
 
     Raises `bad_input` and `tool_failed` as `load_model` does, and `unsupported` where the control flow or a shape
     depends on data, so that there is no single graph; `tool_failed` also for mixed dtypes (`refuse_mixed_dtypes`),
@@ -29,11 +39,23 @@ def capture(path: Path, target: str | None = None, name: str | None = None) -> G
     """
     name = name or path.name
     with refuse_autocast():
-        loaded = load_model(path, target, name)
-        program = _export(loaded, name)
-    graph = _Reader(loaded).graph(program, name)
+        loaded = load_model(path, target, name, inputs, training is not None)
+        if training is None:
+            graph = _forward(loaded, name, structure)
+        else:
+            graph = trained(loaded, name, training, Reader(loaded, structure))
     refuse_mixed_dtypes(graph)
     return graph
+
+
+def _forward(loaded: Loaded, name: str, structure: bool) -> Graph:
+    """By torch.export; where only the export cannot follow, by the operators that one call dispatches."""
+    try:
+        return Reader(loaded, structure).graph(_export(loaded, name), name)
+    except EnlistError as error:
+        if error.code != "unsupported" or "no single graph: torch.export" not in error.message:
+            raise
+        return traced(loaded, name, Reader(loaded, structure))
 
 
 def _export(loaded: Loaded, name: str) -> Any:
@@ -106,14 +128,16 @@ def _drop_dropout(program: Any) -> None:
             node.target, node.args = aten.view.default, (node.args[0], list(node.meta["val"].shape))
 
 
-class _Reader:
+class Reader:
     """Turns one exported program into tensors and nodes."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.loaded = loaded
+    def __init__(self, loaded: Loaded, structure: bool = True) -> None:
+        self.loaded, self.structure = loaded, structure
+        self.mode = "mode: one forward pass in eval mode, without gradients"
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         self.storages: dict[int, str] = {}  # a parameter's storage to the tensor that was first to have it
+        self.given: list[str] = []  # outputs in order
         self.tied: dict[str, str] = {}  # a parameter that shares another one's storage to that one
 
     def graph(self, program: Any, name: str) -> Graph:
@@ -121,23 +145,33 @@ class _Reader:
             if node.op == "placeholder":
                 self._placeholder(node, program)
             elif node.op == "call_function" and node.target is not operator.getitem:
-                self._call(node)
+                self.call(node)
             elif node.op == "get_attr":
-                self._add(node.name, getattr(program.graph_module, node.target), "constant", node.target)
+                real = getattr(program.graph_module, node.target)
+                self.add(node.name, real, "constant", node.target, like=real)
         for spec in program.graph_signature.output_specs:
-            made = getattr(spec.arg, "name", "")
-            known = self.tensors.get(self.tied.get(made, made))
-            if known is not None:
-                role = "output" if known.role == "intermediate" else known.role
-                self.tensors[known.id] = known.model_copy(update={"is_output": True, "role": role})
-        return Graph(target=f"{name}:{self.loaded.name}", tensors=tuple(self.tensors.values()),
-                     nodes=tuple(self.nodes), assumed=tuple(self._assumed()))
+            self.give(getattr(spec.arg, "name", ""))
+        return self.finish(f"{name}:{self.loaded.name}")
+
+    def give(self, made: str) -> None:
+        """Mark a tensor as an output."""
+        known = self.tensors.get(self.tied.get(made, made))
+        if known is not None:
+            role = "output" if known.role == "intermediate" else known.role
+            self.tensors[known.id] = known.model_copy(update={"is_output": True, "role": role})
+            self.given.append(known.id)
+
+    def finish(self, target: str) -> Graph:
+        """The graph of all that was read."""
+        return Graph(target=target, tensors=tuple(self.tensors.values()), nodes=tuple(self.nodes),
+                     assumed=tuple(self._assumed()))
 
     def _placeholder(self, node: Any, program: Any) -> None:
         value = node.meta.get("val")
         if not hasattr(value, "stride"):
             return  # a number that the user passed; it is in the operators' attributes
         spec = next(s for s in program.graph_signature.input_specs if getattr(s.arg, "name", None) == node.name)
+        real: Any = None
         role: Role = {"PARAMETER": "parameter", "BUFFER": "buffer", "USER_INPUT": "input"}.get(  # type: ignore
             spec.kind.name, "constant")
         if role in ("parameter", "buffer"):
@@ -147,20 +181,32 @@ class _Reader:
             if first != node.name and self.tensors[first].shape == tuple(value.shape):
                 self.tied[node.name] = first
                 return
-        self._add(node.name, value, role, spec.target or node.name)
+        if real is None and role == "input":
+            real = self._argument(node.name)
+        self.add(node.name, value, role, spec.target or node.name, like=real)
 
-    def _call(self, node: Any) -> None:
-        op = _op_name(node.target)
+    def _argument(self, name: str) -> Any:
+        """The example input that a placeholder stands for, if it is a tensor."""
+        import inspect
+
+        bound = inspect.signature(self.loaded.module.forward).bind_partial(*self.loaded.args, **self.loaded.kwargs)
+        found = bound.arguments.get(name)
+        return found if hasattr(found, "untyped_storage") else None
+
+    def call(self, node: Any, phase: Phase = "forward") -> None:
+        """One operator."""
+        op = plain(_op_name(node.target))
         if op in _ASSERTIONS:
             return
         outputs = self._outputs(node)
         inputs, slots, attributes = self._arguments(node)
         base = self._base(node, op, inputs, slots)
         for tensor, value in outputs:
-            self._add(tensor, value, "intermediate", "", base)
+            self.add(tensor, value, "intermediate", "", base)
         stack = list((node.meta.get("nn_module_stack") or {}).values())
         self.nodes.append(Node(id=node.name, op=op, where=stack[-1][0] if stack else "", inputs=tuple(inputs),
-                               slots=tuple(slots), outputs=tuple(t for t, _ in outputs), attributes=attributes))
+                               slots=tuple(slots), outputs=tuple(t for t, _ in outputs), attributes=attributes,
+                               phase=phase))
 
     def _base(self, node: Any, op: str, inputs: list[str], slots: list[str]) -> str | None:
         """The input whose storage the outputs share, if any."""
@@ -202,14 +248,18 @@ class _Reader:
                 attributes[slot] = [_plain(v) for v in value] if isinstance(value, list | tuple) else _plain(value)
         return inputs, slots, attributes
 
-    def _add(self, tensor: str, value: Any, role: Role, name: str, alias_of: str | None = None) -> None:
+    def add(self, tensor: str, value: Any, role: Role, name: str, alias_of: str | None = None,
+            like: Any = None) -> None:
+        """A tensor with the shape of `value`, and the structure of `like` where that is known."""
+        tag = self.loaded.seen.of(like) if self.structure and like is not None else "dense"
         shape, strides = tuple(value.shape), tuple(value.stride())
         if not all(isinstance(n, int) for n in (*shape, *strides)):
             raise EnlistError("unsupported", "a shape depends on the values of a tensor", given=f"{tensor} {shape}",
                               allowed="shapes that follow from input shapes and constants",
                               fix="avoid nonzero, unique and boolean indexing, or bound them to a fixed size")
         self.tensors[tensor] = Tensor(id=tensor, shape=shape, strides=strides, dtype=_dtype(value), role=role,
-                                      name=name, alias_of=alias_of)
+                                      name=name, alias_of=alias_of, structure=tag if tag in STRUCTURES else "dense",
+                                      structure_from=ASSUMED if tag in STRUCTURES else "")
 
     def _assumed(self) -> list[str]:
         inputs = [t for t in self.tensors.values() if t.role == "input"]
@@ -221,7 +271,7 @@ class _Reader:
             if len(first.shape) == (2 if first.dtype in ("int64", "int32") else 3 if first.dtype in FLOATS else 0):
                 lines.append(f"second dimension of {first.name}: {first.shape[1]} (taken as sequence length)")
         lines.append(f"dtype: {self._floats()}")
-        lines.append("mode: one forward pass in eval mode, without gradients")
+        lines.append(self.mode)
         lines.append(f"constructed on the {self.loaded.constructed_on} device" + (
             "" if self.loaded.constructed_on == "meta" else ", because it could not be made on the meta device"))
         return lines

@@ -11,12 +11,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.pytorch.examples import Seen, watching
+from enlist.tools.solar.pytorch.inputs import given
 
 _CONVENTION = "a class Model, get_inputs() and get_init_inputs()"
 
@@ -32,15 +34,18 @@ class Loaded:
     kwargs: dict[str, Any]
     constructed_on: str
     classes: tuple[str, ...] = ()
+    seen: Seen = field(default_factory=Seen)
 
 
-def load_model(path: Path, target: str | None = None, name: str | None = None) -> Loaded:
-    """The model of a file, in eval mode.
+def load_model(path: Path, target: str | None = None, name: str | None = None, inputs: str | None = None,
+               training: bool = False) -> Loaded:
+    """The model of a file, in eval mode unless for training.
 
     Args:
         path: a Python file.
         target: a class or function in it, instead of `Model`.
         name: what to call the file in messages (artifacts have hashes for names).
+        inputs: other inputs than those of get_inputs (`inputs.given`).
 
     Raises `bad_input` (not Python, no such target, no inputs) and `tool_failed` (the user's code raised).
     """
@@ -50,36 +55,41 @@ def load_model(path: Path, target: str | None = None, name: str | None = None) -
     file = _execute(path, name)
     made = _pick(file, name, target)
     get_inputs, get_init = getattr(file, "get_inputs", None), getattr(file, "get_init_inputs", list)
-    if not callable(get_inputs):
+    if not callable(get_inputs) and not inputs:
         raise EnlistError("bad_input", f"{name} has no get_inputs(), so the shapes are unknown", given=_found(file),
-                          allowed=_CONVENTION, fix="add get_inputs() that returns the list of arguments of forward")
+                          allowed=_CONVENTION, fix="add get_inputs() that returns the list of arguments of forward, or "
+                          "give the shapes: --input 'x=float32[16,1024]'")
 
     def construct() -> tuple[Any, Any]:
         if isinstance(made, type):
             init: Any = get_init()
             module = made(**init) if isinstance(init, dict) else made(*init)
         else:
-            module = _wrap(made)
-        return module, get_inputs()
+            module = made if isinstance(made, torch.nn.Module) else _wrap(made)
+        return module, get_inputs() if callable(get_inputs) else None
 
+    seen = Seen()
     try:
-        with torch.device("meta"), torch.no_grad():
-            module, inputs = construct()
+        with torch.device("meta"), torch.no_grad(), watching(seen):
+            module, examples = construct()
         device = "meta"
     except Exception:  # many things work on the CPU only; if this does not either, its error is the user's own
         with user_code(name, "while the model and its inputs were constructed"), torch.no_grad():
-            module, inputs = construct()
+            module, examples = construct()
         device = "cpu"
     if not isinstance(module, torch.nn.Module):
         raise EnlistError("bad_input", f"{name}: {target or 'Model'} made a {type(module).__name__}",
                           allowed="a torch.nn.Module or a function")
-    module = module.eval().to("meta")
-    kwargs = inputs if isinstance(inputs, dict) else {}
-    if isinstance(inputs, torch.Tensor):
-        inputs = [inputs]
+    module = module.train(training).to("meta")
+    kwargs = examples if isinstance(examples, dict) else {}
+    if isinstance(examples, torch.Tensor):
+        examples = [examples]
     move = torch.utils._pytree.tree_map_only
-    args, kwargs = move(torch.Tensor, lambda t: t.detach().to("meta"), (() if kwargs else tuple(inputs), kwargs))
-    return Loaded(target or "Model", module, args, kwargs, device, modules(file))
+    args, kwargs = move(torch.Tensor, lambda t: t.detach().to("meta"), (
+        () if kwargs or examples is None else tuple(examples), kwargs))
+    if inputs:
+        args, kwargs = given(inputs, module, None if examples is None else args), {}
+    return Loaded(target or "Model", module, args, kwargs, device, modules(file), seen)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """Rules: what an operator of each front end costs, one table by operator name per file."""
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.rules import aten
+from enlist.tools.solar.rules import aten, training
 from enlist.tools.solar.work import Call, Rule, Work
 
-RULES: dict[str, Rule] = {**aten.RULES}
+RULES: dict[str, Rule] = {**aten.RULES, **training.RULES}
 
 
 def work(graph: Graph, node: Node) -> Work | None:

@@ -11,7 +11,7 @@ from math import prod
 
 from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.rules.extent import causal_pairs, triangle, window_pairs, window_touched
-from enlist.tools.solar.rules.structure import NEEDED, pairs
+from enlist.tools.solar.rules.structure import BORDER, NEEDED, pairs
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
 ELEMENTWISE: Mapping[str, int] = {
@@ -125,27 +125,50 @@ def _windows(call: Call, count: int, length: tuple[int, ...], windows: tuple[int
     return list(zip(length, windows, kernel, stride, pads, dilation, strict=True))
 
 
+def _dimensions(call: Call, source: Tensor, weight: Tensor, out: Tensor) -> tuple[list[tuple[int, ...]], bool, int]:
+    """Per spatial dimension (length, windows, kernel, stride, padding, dilation), whether turned, and the batch. Zeros
+    that a pad operator put around the input count as padding too (`border`)."""
+    count = len(weight.shape) - 2
+    turned = bool("transpose" in call.node.op or call.attribute("transposed", False))
+    inner, outer = source.shape[-count:], out.shape[-count:]
+    length, windows = (outer, inner) if turned else (inner, outer)
+    made = _windows(call, count, length, windows, list(weight.shape[2:]), call.per_dimension("stride", 1, count))
+    border = call.attribute(BORDER, None)
+    if border and not turned:
+        made = [(size - before - after, w, k, s, p + before, d) for (size, w, k, s, p, d), (before, after) in zip(
+            made, border, strict=True)]
+    return list(made), turned, source.shape[0] if len(source.shape) == count + 2 else 1
+
+
+def convolution_flop(call: Call, source: Tensor, weight: Tensor, out: Tensor) -> int:
+    """FLOP of a convolution without what falls on padding."""
+    dimensions, _, batch = _dimensions(call, source, weight, out)
+    return 2 * batch * weight.shape[0] * weight.shape[1] * prod(window_pairs(*d) for d in dimensions)
+
+
 def _convolution(call: Call) -> Work:
     source, weight = call.tensor("input", "self"), call.tensor("weight")
     assert source is not None and weight is not None
-    count = len(weight.shape) - 2
-    turned = "transpose" in call.node.op or call.attribute("transposed", False)
-    inner, outer = source.shape[-count:], call.out().shape[-count:]
-    length, windows = (outer, inner) if turned else (inner, outer)
-    dimensions = _windows(call, count, length, windows, list(weight.shape[2:]), call.per_dimension("stride", 1, count))
-    batch = source.shape[0] if len(source.shape) == count + 2 else 1
-    flop = 2 * batch * weight.shape[0] * weight.shape[1] * prod(window_pairs(*d) for d in dimensions)
-    taps = prod(weight.shape[2:]) * prod(windows)
-    less = "padding is not multiplied" if prod(window_pairs(*d) for d in dimensions) < taps else ""
+    dimensions, turned, batch = _dimensions(call, source, weight, call.out())
+    flop = convolution_flop(call, source, weight, call.out())
+    windows = prod(d[1] for d in dimensions)
+    less = ("padding is not multiplied" if prod(window_pairs(*d) for d in dimensions)
+            < prod(weight.shape[2:]) * windows else "")
     groups = max(1, int(call.attribute("groups", 1)))
     channels = weight.shape[0] // groups
-    nest = Nest(groups, batch * prod(windows), weight.shape[1] if turned else channels, (
-        channels if turned else weight.shape[1] * prod(weight.shape[2:])))
+    nest = Nest(groups, batch * windows, weight.shape[1] if turned else channels,
+                channels if turned else weight.shape[1] * prod(weight.shape[2:]))
+    used = prod(sum(window_pairs(d[0], d[1], 1, d[3], d[4] - tap * d[5], 1) > 0 for tap in range(d[2]))
+                for d in dimensions)  # taps that fall inside for some window
+    reads = {weight.id: weight.shape[0] * weight.shape[1] * used}
     if turned:
-        return Work("convolution", matrix_flop=flop, less=less, nests=(nest,))
-    touched = source.distinct * prod(window_touched(*d) for d in dimensions) // max(1, prod(inner))
-    return Work("convolution", matrix_flop=flop, reads={source.id: touched}, less=less or (
-        "no window touches a part of the input" if touched < source.distinct else ""), nests=(nest,))
+        return Work("convolution", matrix_flop=flop, less=less, nests=(nest,), reads=reads)
+    inner = prod(d[0] for d in dimensions)
+    touched = source.distinct * prod(window_touched(*d) for d in dimensions) // max(1, prod(
+        source.shape[-len(dimensions):]))
+    return Work("convolution", matrix_flop=flop, reads=reads | {source.id: touched}, nests=(nest,), less=less or (
+        "no window touches a part of the input" if touched < batch * source.shape[-len(dimensions) - 1] * inner
+        else ""))
 
 
 def _attention(call: Call) -> Work:

@@ -14,6 +14,9 @@ from enlist.tools.solar.graph import Graph, Node, Structure
 STRUCTURES = frozenset(get_args(Structure)) - {"dense"}
 NEEDED = "needed"
 """The attribute of a product that says which triangle of its output is needed."""
+BORDER = "border"
+"""The attribute of a convolution that says how many zeros a pad operator put around its input: (before, after) by
+spatial dimension."""
 
 _SWAPPED = {"upper": "lower", "lower": "upper"}
 _SAME = frozenset((
@@ -140,14 +143,33 @@ def propagate(graph: Graph) -> Graph:
                 known[output] = tag
                 reasons = dict.fromkeys(filter(None, (sources.get(t, "") for t in node.inputs)))
                 sources[output] = "; ".join(reasons) or node.op
-    needed = _needed(graph, known)
-    if not needed and known == tags:
+    needed, borders = _needed(graph, known), _borders(graph)
+    if not needed and not borders and known == tags:
         return graph
     tensors = tuple(t.model_copy(update={"structure": known[t.id], "structure_from": sources[t.id]})
                     if known[t.id] != t.structure and known[t.id] in STRUCTURES else t for t in graph.tensors)
-    nodes = tuple(n.model_copy(update={"attributes": n.attributes | {NEEDED: needed[n.id]}}) if n.id in needed else n
+    marks: dict[str, dict[str, Any]] = {name: {NEEDED: triangle} for name, triangle in needed.items()}
+    for name, border in borders.items():
+        marks.setdefault(name, {})[BORDER] = border
+    nodes = tuple(n.model_copy(update={"attributes": n.attributes | marks[n.id]}) if n.id in marks else n
                   for n in graph.nodes)
     return graph.model_copy(update={"tensors": tensors, "nodes": nodes})
+
+
+def _borders(graph: Graph) -> dict[str, list[list[int]]]:
+    """By convolution, the zeros around its input that a pad operator made."""
+    makers = {t: node for node in graph.nodes for t in node.outputs if node.op in ("constant_pad_nd", "pad")}
+    found = {}
+    for node in graph.nodes:
+        maker = makers.get(node.inputs[0]) if "conv" in node.op and node.inputs else None
+        pads = maker.attributes.get("pad") if maker else None
+        if maker is None or not isinstance(pads, list) or maker.attributes.get("value", 0) not in (0, 0.0, None):
+            continue
+        count = len(graph.by_id[node.inputs[0]].shape) - 2
+        wide = [int(n) for n in pads if isinstance(n, int)] + [0] * (2 * count - len(pads))
+        if count > 0 and len(wide) == 2 * count and min(wide) >= 0:
+            found[node.id] = [[wide[2 * d], wide[2 * d + 1]] for d in reversed(range(count))]
+    return found
 
 
 _CHAIN = frozenset(("mul", "div", "add", "sub", "neg", "_to_copy", "clone", "where"))

@@ -1,7 +1,12 @@
 """Rules: what an operator of each front end costs, one table by operator name per file."""
 
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules import aten, training
+from enlist.tools.solar.rules.structure import ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
 RULES: dict[str, Rule] = {**aten.RULES, **training.RULES}
@@ -12,4 +17,21 @@ def work(graph: Graph, node: Node) -> Work | None:
     rule = RULES.get(node.op)
     if rule is None or any(graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs)):
         return None
-    return rule(Call(graph, node))
+    made = rule(Call(graph, node))
+    share = node.attributes.get(ROWS)
+    return _of_rows(graph, node, made, share) if made is not None and isinstance(share, list) else made
+
+
+def _of_rows(graph: Graph, node: Node, made: Work, share: list[Any]) -> Work:
+    """The work for a share of the result's rows; inputs that have these rows, or whose matrices need not all be used,
+    are surely read to that share only."""
+    part = Fraction(int(share[0]), int(share[1]))
+    out = graph.by_id[node.outputs[0]]
+    surely = dict(made.surely)
+    for place, tensor in enumerate(node.inputs):
+        shape, known = graph.by_id[tensor].shape, graph.by_id[tensor].distinct
+        if place == 0 or shape == out.shape or node.op == "bmm":
+            surely[tensor] = int(min(surely.get(tensor, made.reads.get(tensor, known)), known) * part)
+    return replace(made, matrix_flop=int(made.matrix_flop * part), vector_flop=int(made.vector_flop * part),
+                   special=int(made.special * part), surely=surely, nests=(),
+                   less=made.less or f"only {part} of the rows are used")

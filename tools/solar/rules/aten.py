@@ -11,7 +11,7 @@ from math import prod
 
 from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.rules.extent import causal_pairs, triangle, window_pairs, window_touched
-from enlist.tools.solar.rules.structure import BORDER, NEEDED, pairs
+from enlist.tools.solar.rules.structure import BORDER, NEEDED, VISIBLE, pairs
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
 ELEMENTWISE: Mapping[str, int] = {
@@ -84,6 +84,8 @@ def _matmul(call: Call) -> Work:
     rows = out.elements // max(1, columns) if flat else out.shape[-2]
     batch = 1 if flat else prod(out.shape[:-2])
     needed = str(call.attribute(NEEDED, ""))
+    if min(rows, columns) == 1 and inner <= FEW:
+        return Work("vector", vector_flop=2 * batch * rows * inner * columns)
     if flat and len(left.shape) > 2 and (left.structure != "dense" or needed):
         rows, batch = left.shape[-2], prod(left.shape[:-2])
     counted = pairs(rows, inner, columns, left.structure, structure, needed)
@@ -96,6 +98,8 @@ def _matmul(call: Call) -> Work:
                 equation="...mk,nk->...mn" if turned else "...mk,...kn->...mn")
 
 
+FEW = 16
+"""A sum of so few scaled vectors is no matrix product: the factors may be folded into what it sums."""
 _TRIANGLES = ("upper", "lower", "diagonal", "zero")
 
 
@@ -176,11 +180,17 @@ def _attention(call: Call) -> Work:
     assert query is not None and key is not None and value is not None
     queries, keys = query.shape[-2], key.shape[-2]
     causal = bool(call.attribute("is_causal", False))
-    pairs = prod(call.out().shape[:-2]) * (causal_pairs(queries, keys) if causal else queries * keys)
+    heads = prod(call.out().shape[:-2])
+    visible, mask = call.attribute(VISIBLE, None), call.tensor("attn_mask")
+    if visible is not None and mask is not None:  # the mask broadcasts over the heads that it does not have
+        each = heads // max(1, prod(mask.shape[:-2])) if mask.shape[-2:] == (queries, keys) else 0
+        pairs = int(visible) * each or heads * queries * keys
+    else:
+        pairs = heads * (causal_pairs(queries, keys) if causal else queries * keys)
     seen = min(queries, keys) if causal else keys
     return Work("attention", matrix_flop=2 * pairs * (query.shape[-1] + value.shape[-1]),
                 vector_flop=3 * pairs, special=pairs,  # max, subtract, sum and exp; one division per output row
-                less="causal half" if causal else "",
+                less="causal half" if causal else "mask of positions" if pairs < heads * queries * keys else "",
                 reads={t.id: t.distinct * seen // max(1, keys) for t in (key, value)} if seen < keys else {})
 
 

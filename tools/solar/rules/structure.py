@@ -10,10 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from enlist.tools.solar.graph import Graph, Node, Structure
+from enlist.tools.solar.rules.masks import Positions
+from enlist.tools.solar.rules.needs import needs, sparse
 
 STRUCTURES = frozenset(get_args(Structure)) - {"dense"}
 NEEDED = "needed"
 """The attribute of a product that says which triangle of its output is needed."""
+VISIBLE = "visible"
+"""The attribute of an attention that says how many elements its mask lets through."""
+ROWS = "needed_rows"
+"""The attribute of an operator that says which share of its result's rows is needed, as [numerator, denominator]."""
 BORDER = "border"
 """The attribute of a convolution that says how many zeros a pad operator put around its input: (before, after) by
 spatial dimension."""
@@ -143,17 +149,40 @@ def propagate(graph: Graph) -> Graph:
                 known[output] = tag
                 reasons = dict.fromkeys(filter(None, (sources.get(t, "") for t in node.inputs)))
                 sources[output] = "; ".join(reasons) or node.op
-    needed, borders = _needed(graph, known), _borders(graph)
-    if not needed and not borders and known == tags:
-        return graph
+    marks: dict[str, dict[str, Any]] = {name: {NEEDED: triangle} for name, triangle in _needed(graph, known).items()}
+    for name, border in _borders(graph).items():
+        marks.setdefault(name, {})[BORDER] = border
+    for name, pairs_seen in _visible(graph).items():
+        marks.setdefault(name, {})[VISIBLE] = pairs_seen
+    if known == tags and not marks:
+        return _with_needs(graph)
     tensors = tuple(t.model_copy(update={"structure": known[t.id], "structure_from": sources[t.id]})
                     if known[t.id] != t.structure and known[t.id] in STRUCTURES else t for t in graph.tensors)
-    marks: dict[str, dict[str, Any]] = {name: {NEEDED: triangle} for name, triangle in needed.items()}
-    for name, border in borders.items():
-        marks.setdefault(name, {})[BORDER] = border
     nodes = tuple(n.model_copy(update={"attributes": n.attributes | marks[n.id]}) if n.id in marks else n
                   for n in graph.nodes)
-    return graph.model_copy(update={"tensors": tensors, "nodes": nodes})
+    return _with_needs(graph.model_copy(update={"tensors": tensors, "nodes": nodes}))
+
+
+def _with_needs(graph: Graph) -> Graph:
+    """Operators marked with the share of their rows that is needed."""
+    shares = needs(graph, sparse(graph)) if all(n.phase == "forward" for n in graph.nodes) else {}
+    if not shares:
+        return graph
+    return graph.model_copy(update={"nodes": tuple(
+        n.model_copy(update={"attributes": n.attributes | {ROWS: [shares[n.id].numerator, shares[n.id].denominator]}})
+        if n.id in shares else n for n in graph.nodes)})
+
+
+def _visible(graph: Graph) -> dict[str, int]:
+    """By attention with a mask that follows from positions, the pairs (query, key) that the mask lets through."""
+    masked = [n for n in graph.nodes if n.op == "scaled_dot_product_attention" and n.input("attn_mask")]
+    positions = Positions(graph) if masked else None
+    found = {}
+    for node in masked:
+        count = positions.count(str(node.input("attn_mask"))) if positions else None
+        if count is not None:
+            found[node.id] = count
+    return found
 
 
 def _borders(graph: Graph) -> dict[str, list[list[int]]]:

@@ -1,61 +1,83 @@
-"""Structure of example inputs and constants, seen while they are made: nothing is allocated to look at values.
+"""Structure of example inputs and constants, told by how they are made: nothing is allocated to look at values.
 
-A dispatch mode watches the operators that construct them (`triu`, `zeros`, `eye`, a mask of `tril(ones)`), and keeps
-for each storage what `rules.structure` says of it. What was made elsewhere (loaded, drawn by NumPy) is dense.
+The construction of a model and its inputs is recorded as its call is (`triu`, `zeros`, `eye`, a mask of `tril(ones)`),
+and `rules.structure` says what each operator makes of it. Tensors that had to be made on the CPU are looked at where
+they are small; what was loaded or drawn by NumPy is dense. Parameters have no structure, however they begin: training
+changes them. Nor have buffers that begin as zeros or equal numbers, which are states, or integers that are zero, which
+stand for identifiers.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.rules.structure import derived
 
 ASSUMED = "assumed from example"
+_LARGEST = 1 << 20
+"""Elements of a tensor on the CPU that is looked at."""
+_SHAPES = {"upper": "upper", "lower": "lower", "diagonal": "diagonal", "not lower": "upper", "not upper": "lower"}
 
 
 class Seen:
-    """Tags by storage and shape; storages are held so that their addresses stay theirs."""
+    """What is known of tensors that a construction made."""
 
     def __init__(self) -> None:
-        self._tags: dict[int, tuple[str, Any]] = {}
+        self.recorder = Recorder()
+        self._tags: dict[str, str] = {}
+        self._looked: dict[int, tuple[str, Any]] = {}  # by storage, which is held so that its address stays its own
 
-    def of(self, tensor: Any) -> str:
-        found = self._tags.get(tensor.untyped_storage()._cdata)
-        return found[0] if found else "dense"
-
-    def note(self, tensor: Any, tag: str) -> None:
-        storage = tensor.untyped_storage()
-        if tag == "dense":
-            self._tags.pop(storage._cdata, None)
+    def of(self, tensor: Any, role: str) -> str:
+        """ "upper", "lower" or "diagonal" of an input or a buffer, "zero" of an input, else "dense"."""
+        looked = self._looked.get(tensor.untyped_storage()._cdata)
+        if looked is not None:
+            tag = looked[0]
+        elif self.recorder.known(tensor):
+            tag = self._recorded().get(self.recorder.id_of(tensor), "dense")
         else:
-            self._tags[storage._cdata] = (tag, storage)
+            return "dense"
+        if tag == "zero" and role == "input" and (tensor.is_floating_point() or tensor.is_complex()):
+            return tag
+        return _SHAPES.get(tag, "dense") if tensor.dim() >= 2 else "dense"
 
-    def carry(self, source: Any, made: Any) -> None:
-        """What is known of `source` holds for `made`, a copy of it."""
-        self.note(made, self.of(source))
+    def look(self, tensors: list[Any]) -> None:
+        """Look at the values of those that are on the CPU and small."""
+        import torch
+
+        for tensor in tensors:
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cpu" and tensor.numel() <= _LARGEST:
+                self._looked[tensor.untyped_storage()._cdata] = (_looks(tensor), tensor.untyped_storage())
+
+    def moved(self, tensor: Any) -> Any:
+        """The tensor on the meta device, with what is known of it."""
+        made = tensor.detach().to("meta")
+        looked = self._looked.get(tensor.untyped_storage()._cdata)
+        if looked is not None:
+            self._looked[made.untyped_storage()._cdata] = (looked[0], made.untyped_storage())
+        return made
+
+    def _recorded(self) -> dict[str, str]:
+        """Tags of everything that was recorded."""
+        if not self._tags:
+            tensors = self.recorder.tensors
+            for node in self.recorder.nodes:
+                tags = [self._tags.get(t, "dense") for t in node.inputs]
+                shapes = [tensors[t].shape for t in node.inputs]
+                for output in node.outputs[:1]:
+                    self._tags[output] = derived(node.op, tags, node.attributes, shapes, tensors[output].shape)
+        return self._tags
 
 
-@contextmanager
-def watching(seen: Seen) -> Iterator[None]:
-    """Watch the construction of tensors."""
+def _looks(tensor: Any) -> str:
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = func(*args, **(kwargs or {}))
-            tensors = [a for a in args if isinstance(a, torch.Tensor)]
-            name = func.overloadpacket.__name__
-            if isinstance(out, torch.Tensor) and tensors and name.endswith("_") and not name.startswith("_"):
-                seen.note(out, "zero" if name == "zero_" else "dense")  # written in place: random fills and the like
-            elif isinstance(out, torch.Tensor):
-                attributes = {a.name: v for a, v in zip(func._schema.arguments, args, strict=False)
-                              if not isinstance(v, torch.Tensor)} | (kwargs or {})
-                tags = [seen.of(t) for t in tensors]
-                tag = derived(name, tags, attributes, [t.shape for t in tensors], out.shape)
-                if tag != "dense" or not func.is_view:
-                    seen.note(out, tag)
-            return out
-
-    with Watch():
-        yield
+    if tensor.is_complex() or tensor.numel() == 0 or tensor.layout != torch.strided:
+        return "dense"
+    if not bool((tensor != 0).any()):
+        return "zero"
+    if tensor.dim() < 2 or min(tensor.shape[-2:]) < 2:
+        return "dense"
+    rows, columns = tensor.shape[-2:]
+    below = torch.ones(rows, columns, dtype=torch.bool).tril(-1)
+    above = torch.ones(rows, columns, dtype=torch.bool).triu(1)
+    low, high = bool((tensor != 0)[..., below].any()), bool((tensor != 0)[..., above].any())
+    return {(False, False): "diagonal", (False, True): "upper", (True, False): "lower"}.get((low, high), "dense")

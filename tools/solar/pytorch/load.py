@@ -17,8 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
-from enlist.tools.solar.pytorch.examples import Seen, watching
+from enlist.tools.solar.pytorch.examples import Seen
 from enlist.tools.solar.pytorch.inputs import given
+from enlist.tools.solar.pytorch.watch import recording, redirected
 
 _CONVENTION = "a class Model, get_inputs() and get_init_inputs()"
 
@@ -70,22 +71,23 @@ def load_model(path: Path, target: str | None = None, name: str | None = None, i
 
     seen = Seen()
     try:
-        with torch.device("meta"), torch.no_grad(), watching(seen):
+        with torch.no_grad(), redirected("meta", seen.recorder.values), recording(seen.recorder):
             module, examples = construct()
         device = "meta"
     except Exception:  # many things work on the CPU only; if this does not either, its error is the user's own
-        with user_code(name, "while the model and its inputs were constructed"), torch.no_grad():
+        seen = Seen()
+        with user_code(name, "while the model and its inputs were constructed"), torch.no_grad(), redirected("cpu"):
             module, examples = construct()
         device = "cpu"
     if not isinstance(module, torch.nn.Module):
         raise EnlistError("bad_input", f"{name}: {target or 'Model'} made a {type(module).__name__}",
                           allowed="a torch.nn.Module or a function")
+    seen.look([*module.buffers(), *torch.utils._pytree.tree_leaves(examples)])
     module = module.train(training).to("meta")
     kwargs = examples if isinstance(examples, dict) else {}
     if isinstance(examples, torch.Tensor):
         examples = [examples]
-    move = torch.utils._pytree.tree_map_only
-    args, kwargs = move(torch.Tensor, lambda t: t.detach().to("meta"), (
+    args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, seen.moved, (
         () if kwargs or examples is None else tuple(examples), kwargs))
     if inputs:
         args, kwargs = given(inputs, module, None if examples is None else args), {}

@@ -25,10 +25,10 @@ def act(work: Work, state: State) -> Draft:
         return Draft(data={"unknown": unknown})  # the check complains; the next round goes on without them
     for name in unknown:
         work.note(f"no data sheet for {name}, so nothing is said of it; known devices: {_known()}")
-    captured = work.call("solar-capture", "capture", {
-        "model": model.ref.model_dump(), "target": _target(work, model),
-        "extra_files": [s.ref.model_dump() for s in siblings] if work.knobs["siblings"] else []})
-    _note_limits(work, constraints)
+    asked = {"model": model.ref.model_dump(), "target": _target(work, model),
+             "extra_files": [s.ref.model_dump() for s in siblings] if work.knobs["siblings"] else [],
+             "training": "step" if constraints["training"] else None}
+    captured = _captured(work, asked, _sizes(constraints))
     dtypes: list[str | None] = [constraints["dtype"]]
     if work.knobs["precision"] == "sweep":
         dtypes += [d for d in SWEEP if d not in dtypes]
@@ -104,9 +104,6 @@ def _by_stated_time(work: Work, devices: Sequence[str]) -> dict[float | None, li
     """Devices by the time in seconds that the user states for them (None: no time); a time without a device is for
     all that have none of their own."""
     times = [m for m in work.request["measurements"] if m["quantity"] == "time"]
-    if work.request["constraints"]["training"] and times:
-        work.note("the stated time is of training and these bounds are of one forward pass, so they are not compared")
-        times = []
     for other in (m for m in times if m["device"] and not set(_resolved(m["device"])) & set(devices)):
         work.note(f"{other['quote']!r} is stated for {other['device']}, which is not among the devices here: "
                   "not compared")
@@ -120,11 +117,20 @@ def _by_stated_time(work: Work, devices: Sequence[str]) -> dict[float | None, li
     return groups
 
 
-def _note_limits(work: Work, constraints: Mapping[str, Any]) -> None:
-    """Say what the request asks for and this analyst does not do."""
-    if constraints["training"]:
-        work.note("training was asked for; these bounds are of one forward pass")
-    for name in ("batch", "length"):
-        if constraints[name] is not None:
-            work.note(f"{name} {constraints[name]} was named; the shapes are those that get_inputs gives, so change "
-                      "them there to price others")
+def _captured(work: Work, asked: dict[str, Any], sizes: str | None) -> Any:
+    """The captured model, at the sizes that the request names where the model has such a dimension."""
+    if sizes:
+        try:
+            return work.call("solar-capture", "capture:sized", asked | {"inputs": sizes})
+        except EnlistError as error:
+            if error.code != "bad_input":
+                raise
+            work.note(f"{sizes} was named and the model's inputs have no such size ({error.message}); the shapes are "
+                      "those that get_inputs gives")
+    return work.call("solar-capture", "capture", asked)
+
+
+def _sizes(constraints: Mapping[str, Any]) -> str | None:
+    """The sizes that the request names, in place of those of get_inputs."""
+    named = [f"{name}={constraints[name]}" for name in ("batch", "length") if constraints[name] is not None]
+    return ";".join(named) or None

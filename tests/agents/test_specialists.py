@@ -246,13 +246,21 @@ def test_another_device_is_no_answer_to_a_question_about_an_unknown_one(memory: 
     assert not work.upstream_findings()
 
 
-@pytest.mark.parametrize(("name", "value"), [("batch", 8), ("length", 4096), ("training", True)])
-def test_what_the_request_restricts_and_the_bounds_do_not_follow_is_said(memory: Any, name: str, value: object) -> None:
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("batch", 8, "first dimension of x: 8"), ("training", True, "one training step")])
+def test_the_bounds_follow_what_the_request_restricts(memory: Any, name: str, value: object, said: str) -> None:
     work = analyst_work(memory, defaults(specialists()["light-analyst"]), "H100")
     work.request["constraints"][name] = value
     run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
-    assert any(name in note for note in work.notes)
-    assert bool(ratios(work)) == (name != "training")
+    (outcome, *_) = [o for _, o in work.upstream_outcomes("solar-bounds")]
+    assert said in " ".join(outcome["output"]["assumed"])
+
+
+def test_a_size_that_the_inputs_do_not_have_is_said_and_not_followed(memory: Any) -> None:
+    work = analyst_work(memory, defaults(specialists()["light-analyst"]), "H100")
+    work.request["constraints"]["length"] = 4096
+    run_agent(specialists()["light-analyst"], work)  # type: ignore[arg-type]
+    assert any("length=4096 was named" in note for note in work.notes) and ratios(work)
 
 
 def test_a_class_that_the_request_names_is_the_target(memory: Any) -> None:

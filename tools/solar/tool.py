@@ -82,9 +82,12 @@ def run_bounds(given: BoundsInput, ctx: ToolContext) -> Bounds:
 
 
 def run_check(given: ModelInput, ctx: ToolContext) -> Count:
-    """Count a model's work again; runs inside the sandbox."""
+    """Count a model's work again; runs inside the sandbox. Raises `unsupported` for training."""
+    if given.training is not None:
+        raise EnlistError("unsupported", "the second count is of a forward pass", given=f"training {given.training}",
+                          allowed="a forward pass", fix="check the forward pass, or take the bounds as not checked")
     with laid_out(given, ctx) as path:
-        return count(path, given.target, given.model.name)
+        return count(path, given.target, given.model.name, given.inputs)
 
 
 def read_graph(path: Path) -> Graph:
@@ -155,4 +158,4 @@ CHECK = Tool(
     name="solar-check", version="1.0.0", summary="Count a PyTorch model's FLOP and bytes by a second route",
     input=ModelInput, output=Count, run="enlist.tools.solar.tool:run_check", example={"model": _EXAMPLE_REF},
     check_route="it is the check of solar-bounds", isolation="sandbox", time_limit=180.0,
-    resources=Resources(memory_bytes=4 << 30), errors=("bad_input", "tool_failed"))
+    resources=Resources(memory_bytes=4 << 30), errors=("bad_input", "tool_failed", "unsupported"))

@@ -46,12 +46,15 @@ class Count(ToolModel):
     launches: tuple[Launch, ...]
 
 
-def count(path: Path, target: str | None = None, name: str | None = None) -> Count:
-    """Count the work of one forward pass. Raises as `load_model` does; `tool_failed` where forward raises."""
+def count(path: Path, target: str | None = None, name: str | None = None, inputs: str | None = None) -> Count:
+    """Count the work of one forward pass, on other `inputs` where they are given.
+
+    Raises as `load_model` does; `tool_failed` where forward raises.
+    """
     import torch
 
     name = name or path.name
-    loaded = load_model(path, target, name)
+    loaded = load_model(path, target, name, inputs)
     recorder = _recorder()
     with user_code(name, "in forward"), torch.device("meta"), torch.no_grad(), recorder.watch():
         output = loaded.module(*loaded.args, **loaded.kwargs)

@@ -1,7 +1,8 @@
 """Other inputs than those of get_inputs: whole specifications, or single sizes.
 
 "x=float32[16,1024];ids=int64[16,512]" names every argument; "batch=8" and "length=128" change the first and second
-dimension wherever a tensor shares it with the first one; "x[2]=64" changes one axis of one argument. Nothing is
+dimension wherever a tensor shares it with the first one that has it (a length is the second dimension of token ids, or
+of tensors with three dimensions and more); "x[2]=64" changes one axis of one argument. Nothing is
 allocated: tensors are made on the meta device.
 """
 
@@ -73,10 +74,11 @@ def _resized(args: tuple[Any, ...], name: str, axis: int | None, size: int, modu
     which = {"batch": 0, "length": 1}.get(name)
     order = names(module)
     if axis is None and which is not None and name not in order:
-        shared = next((t.shape[which] for t in tensors if t.dim() > which), None)
-        if shared is None:
+        able = [t for t in tensors if which == 0 or t.dim() > 2 or (t.dim() == 2 and not t.is_floating_point())]
+        if not able:
             raise _refusal(f"no input has a dimension for {name}", part)
-        return tuple(_with(a, which, size) if isinstance(a, torch.Tensor) and a.dim() > which
+        shared = able[0].shape[which]
+        return tuple(_with(a, which, size) if isinstance(a, torch.Tensor) and any(a is t for t in able)
                      and a.shape[which] == shared else a for a in args)
     if axis is None or name not in order or order.index(name) >= len(args):
         raise _refusal("no such argument or axis", part, f"; the arguments are {', '.join(order)}")

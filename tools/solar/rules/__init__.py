@@ -30,7 +30,7 @@ def _of_rows(graph: Graph, node: Node, made: Work, share: list[Any]) -> Work:
     surely = dict(made.surely)
     for place, tensor in enumerate(node.inputs):
         shape, known = graph.by_id[tensor].shape, graph.by_id[tensor].distinct
-        if place == 0 or shape == out.shape or node.op == "bmm":
+        if place == 0 or shape == out.shape or share[2]:
             surely[tensor] = int(min(surely.get(tensor, made.reads.get(tensor, known)), known) * part)
     return replace(made, matrix_flop=int(made.matrix_flop * part), vector_flop=int(made.vector_flop * part),
                    special=int(made.special * part), surely=surely, nests=(),

@@ -22,22 +22,28 @@ _POINTWISE = frozenset((
     "leaky_relu", "hardtanh", "hardswish", "softplus", "mish", "elu", "dropout", "clamp", "erf", "where", "square"))
 
 
-def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """By node, the share of its result's rows that is needed, where that is not all.
+def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, tuple[Fraction, bool]]:
+    """By node, the share of its result's rows that is needed, where that is not all, and whether gates made it so: the
+    weights of experts behind closed gates need not be read either.
 
     Args:
         gates: tensors of which only a share of the elements is not zero, with the share (`sparse`).
     """
     wanted: dict[str, Fraction] = {t.id: WHOLE_NEED for t in graph.tensors if t.is_output}
-    found: dict[str, Fraction] = {}
+    found: dict[str, tuple[Fraction, bool]] = {}
+    gated: set[str] = set()
     for node in reversed(graph.nodes):
         here = max((wanted.get(t, Fraction(0)) for t in node.outputs), default=WHOLE_NEED)
         if not here:
             here = WHOLE_NEED  # used by nobody that is known: leave it as it was written
         if here < 1:
-            found[node.id] = here
+            found[node.id] = here, bool(gated & set(node.outputs))
         for place, tensor in enumerate(node.inputs):
             share = _handed_on(graph, node, place, here, gates)
+            if node.op in _ROWS and gated & set(node.outputs):
+                share = here  # of the weights of experts as well
+            if share < 1 and (gated & set(node.outputs) or (node.op == "mul" and gates.keys() & set(node.inputs))):
+                gated.add(tensor)
             wanted[tensor] = max(wanted.get(tensor, Fraction(0)), share)
     return found
 

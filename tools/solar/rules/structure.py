@@ -19,7 +19,8 @@ NEEDED = "needed"
 VISIBLE = "visible"
 """The attribute of an attention that says how many elements its mask lets through."""
 ROWS = "needed_rows"
-"""The attribute of an operator that says which share of its result's rows is needed, as [numerator, denominator]."""
+"""The attribute of an operator that says which share of its result's rows is needed, as [numerator, denominator, by
+gates]."""
 BORDER = "border"
 """The attribute of a convolution that says how many zeros a pad operator put around its input: (before, after) by
 spatial dimension."""
@@ -168,9 +169,10 @@ def _with_needs(graph: Graph) -> Graph:
     shares = needs(graph, sparse(graph)) if all(n.phase == "forward" for n in graph.nodes) else {}
     if not shares:
         return graph
+    marked = {name: [*share.as_integer_ratio(), gated] for name, (share, gated) in shares.items()}
     return graph.model_copy(update={"nodes": tuple(
-        n.model_copy(update={"attributes": n.attributes | {ROWS: [shares[n.id].numerator, shares[n.id].denominator]}})
-        if n.id in shares else n for n in graph.nodes)})
+        n.model_copy(update={"attributes": n.attributes | {ROWS: marked[n.id]}}) if n.id in marked else n
+        for n in graph.nodes)})
 
 
 def _visible(graph: Graph) -> dict[str, int]:

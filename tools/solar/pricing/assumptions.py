@@ -40,7 +40,10 @@ def assumptions(graph: Graph, items: Sequence[Priced], dtype: str | None, ruling
     if any(n.op == "scaled_dot_product_attention" and n.input("attn_mask") for n in graph.nodes):
         lines.append("attention with a mask tensor: what it masks is not known, so every pair counts as work")
     for reason in dict.fromkeys(t.structure_from for t in graph.tensors if t.structure != "dense" and t.structure_from):
-        named = [t.name or t.id for t in graph.tensors if t.structure != "dense" and t.structure_from == reason]
+        named = [t.name or t.id for t in graph.tensors if t.structure != "dense" and t.structure_from == reason
+                 and t.role in ("input", "parameter", "buffer", "constant")]
+        if not named:
+            continue  # made in the model: what made it is in the graph
         lines.append(f"structure of {', '.join(named[:4])}: {reason}")
     if unmodelled:
         lines.append(f"not modelled, counted as no work: {', '.join(unmodelled)}")

@@ -56,7 +56,7 @@ def _price(graph: Graph, views: Views, node: Node, ruling: Ruling) -> Priced:
     out = sum(graph.by_id[t].nbytes(graph.by_id[t].elements) for t in node.outputs) * node.repeat
     if cost is None:
         return Priced(node, None, {}, 0, {}, out)
-    read = views.by_root({t: cost.reads.get(t, graph.by_id[t].distinct) for t in node.inputs})
+    read = views.by_root({t: cost.reads.get(t, graph.by_id[t].distinct) for t in node.inputs}, all_turns=False)
     moved = {root: graph.by_id[root].nbytes(n) * node.repeat for root, n in read.items() if n}
     if cost.writes is not None:
         out = graph.by_id[node.outputs[0]].nbytes(cost.writes) * node.repeat

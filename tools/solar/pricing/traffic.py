@@ -39,15 +39,16 @@ class Views:
             views.maker.update((t, node) for t in node.outputs)
         return views
 
-    def coverage(self, tensor: str, used: Mapping[str, int], through: Mapping[str, Iterable[Node]]) -> int:
+    def coverage(self, tensor: str, used: Mapping[str, int], through: Mapping[str, Iterable[Node]],
+                 all_turns: bool = True) -> int:
         """Different elements of `tensor` that are used, where `used` tells elements used of it and of its views, and
-        `through` the view operators between them."""
+        `through` the view operators between them; over all turns of a loop, or in one."""
         whole = used.get(tensor, 0)
         spans: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # dimension: (first, last + 1, elements)
         best = whole
         for node in through.get(tensor, ()):
-            covered = sum(self.coverage(t, used, through) for t in node.outputs)  # outputs of a split do not overlap
-            if node.op in LOOP_PARTS:  # each iteration sees another part
+            covered = sum(self.coverage(t, used, through, all_turns) for t in node.outputs)  # splits do not overlap
+            if all_turns and node.op in LOOP_PARTS:  # each iteration sees another part
                 covered *= max(1, node.repeat // self._repeats(tensor))
             if node.op in IN_PLACE:  # what was just written need not be read from the storage
                 cost = work(self.graph, node)
@@ -65,8 +66,8 @@ class Views:
         maker = self.maker.get(tensor)
         return maker.repeat if maker else 1
 
-    def by_root(self, used: Mapping[str, int]) -> dict[str, int]:
-        """Elements used of each storage."""
+    def by_root(self, used: Mapping[str, int], all_turns: bool = True) -> dict[str, int]:
+        """Elements used of each storage, over all turns of a loop or in one."""
         through: dict[str, dict[str, Node]] = defaultdict(dict)  # base: view operators on the way to what is used
         roots: dict[str, None] = {}
         for tensor in used:
@@ -78,7 +79,7 @@ class Views:
                 tensor = base
             roots.setdefault(self.graph.root(tensor))
         ways = {base: nodes.values() for base, nodes in through.items()}
-        return {root: self.coverage(root, used, ways) for root in roots}
+        return {root: self.coverage(root, used, ways, all_turns) for root in roots}
 
 
 def _span(graph: Graph, node: Node) -> tuple[int, int, int] | None:

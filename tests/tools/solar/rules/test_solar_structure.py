@@ -1,0 +1,128 @@
+"""What structure lowers: counted one by one in loops, or by a published closed form, and never by the rule itself."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.pricing.bounds import Bounds, bounds
+from enlist.tools.solar.rules.structure import pairs
+
+Capture = Callable[..., Graph]
+(PCIE,) = resolve(["H100 PCIe"])
+SHAPES = {
+    "dense": lambda n: np.ones(n), "upper": lambda n: np.triu(np.ones(n)), "lower": lambda n: np.tril(np.ones(n)),
+    "diagonal": lambda n: np.eye(*n), "zero": lambda n: np.zeros(n)}
+
+
+@given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 7), st.sampled_from(sorted(SHAPES)),
+       st.sampled_from(sorted(SHAPES)))
+def test_multiply_adds_of_structured_operands_are_those_that_a_loop_counts(m: int, k: int, n: int, left: str,
+                                                                           right: str) -> None:
+    a, b = SHAPES[left]((m, k)), SHAPES[right]((k, n))
+    counted = sum(bool(a[i, x] and b[x, j]) for i, x, j in product(range(m), range(k), range(n)))
+    assert pairs(m, k, n, left, right) == counted
+
+
+def test_two_upper_triangles_take_a_sixth() -> None:
+    n = 50
+    assert pairs(n, n, n, "upper", "upper") == n * (n + 1) * (n + 2) // 6
+
+
+def flop(made: Bounds) -> int:
+    return sum(made.matrix_flop.values())
+
+
+@pytest.mark.parametrize(("forward", "inputs", "multiply_adds"), [
+    ("torch.triu(a) @ torch.triu(b)", "torch.rand(6, 6), torch.rand(6, 6)", 6 * 7 * 8 // 6),
+    ("torch.tril(a) @ b", "torch.rand(6, 6), torch.rand(6, 4)", 21 * 4),
+    ("torch.triu(a).t() @ torch.tril(b)", "torch.rand(6, 6), torch.rand(6, 6)", 6 * 7 * 8 // 6),
+    ("torch.diag(a) @ b", "torch.rand(6), torch.rand(6, 4)", 6 * 4),
+    ("torch.zeros(3, 6) @ a", "torch.rand(6, 4)", 0),
+    ("torch.tril(a @ b)", "torch.rand(6, 5), torch.rand(5, 6)", 21 * 5),
+    ("torch.relu(torch.tril(a)) @ torch.tril(b)", "torch.rand(6, 6), torch.rand(6, 6)", 6 * 7 * 8 // 6),
+    ("(torch.tril(a) + 1) @ b", "torch.rand(6, 6), torch.rand(6, 4)", 6 * 6 * 4),  # adding fills the zeros
+    ("(a @ b)[-1:]", "torch.rand(6, 5), torch.rand(5, 4)", 5 * 4),
+    ("(a @ b)[:, -1:]", "torch.rand(6, 5), torch.rand(5, 4)", 6 * 5 * 4),  # columns: not claimed
+])
+def test_a_product_counts_what_its_operands_and_its_readers_leave(graph_of: Capture, forward: str, inputs: str,
+                                                                  multiply_adds: int) -> None:
+    assert flop(bounds(graph_of(forward, inputs), [PCIE])) == 2 * multiply_adds
+
+
+@pytest.mark.parametrize("inputs", ["torch.triu(torch.rand(6, 6)), torch.triu(torch.rand(6, 6))",
+                                    "torch.rand(6, 6).triu(), torch.tril(torch.rand(6, 6)).t()"])
+def test_structure_of_example_inputs_is_said_to_be_assumed(model_file: Callable[..., object], inputs: str) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, a, b):\n"
+            f"        return a @ b\ndef get_inputs():\n    return [{inputs}]\n")
+    path = model_file(text=text)
+    made = bounds(capture(path), [PCIE])
+    assert flop(made) == 2 * 6 * 7 * 8 // 6
+    assert any("structure of a, b: assumed from example" in line for line in made.assumed)
+    assert flop(bounds(capture(path, structure=False), [PCIE])) == 2 * 6**3
+
+
+def test_values_that_are_drawn_in_place_have_no_structure(model_file: Callable[..., object]) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.w = nn.Parameter(torch.zeros(6, 6))\n"
+            "        nn.init.normal_(self.w)\n    def forward(self, a):\n        return a @ self.w\n"
+            "def get_inputs():\n    return [torch.rand(6, 6)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 6**3
+
+
+@pytest.mark.parametrize(("mask", "pairs_seen"), [
+    ("(i[:, None] >= i[None, :]) & (i[:, None] - i[None, :] < 3)",
+     sum(0 <= q - k < 3 for q in range(9) for k in range(9))),
+    ("i[:, None] >= i[None, :]", 45), ("(i[:, None] - i[None, :]).abs() <= 1", 9 + 2 * 8)])
+def test_a_mask_made_of_positions_is_counted(model_file: Callable[..., object], mask: str, pairs_seen: int) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nimport torch.nn.functional as F\nclass Model(nn.Module):\n"
+            "    def forward(self, q, k, v):\n        i = torch.arange(9)\n"
+            f"        return F.scaled_dot_product_attention(q, k, v, attn_mask={mask})\n"
+            "def get_inputs():\n    return [torch.rand(2, 4, 9, 8) for _ in range(3)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 4 * pairs_seen * 2 * 2 * 8
+
+
+def test_causal_attention_written_out_counts_the_lower_triangle_twice(model_file: Callable[..., object]) -> None:
+    """Scores are needed, and weights not zero, where no key is after the query: L(L+1)/2 pairs in both products."""
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, q, k, v):\n"
+            "        mask = torch.tril(torch.ones(9, 9)) == 0\n"
+            "        s = (q @ k.transpose(-2, -1) / 3).masked_fill(mask, float('-inf'))\n"
+            "        return s.softmax(-1) @ v\n"
+            "def get_inputs():\n    return [torch.rand(2, 4, 9, 8) for _ in range(3)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * (2 * 4) * 45 * 8 * 2
+
+
+def test_experts_behind_closed_gates_do_nothing(model_file: Callable[..., object]) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.up = nn.Parameter(torch.rand(8, 16, 32))\n"
+            "    def forward(self, x, r):\n        top, sel = r.topk(2, dim=-1)\n"
+            "        gates = torch.zeros(64, 8).scatter(1, sel, top)\n"
+            "        y = torch.einsum('td,edf->etf', x, self.up)\n"
+            "        return (y * gates.t().unsqueeze(-1)).sum(0)\n"
+            "def get_inputs():\n    return [torch.rand(64, 16), torch.rand(64, 8)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 64 * 2 * 16 * 32  # two experts of eight a token
+
+
+def test_only_the_last_position_is_worked_on_where_only_it_is_used(model_file: Callable[..., object]) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 100)\n"
+            "    def forward(self, x):\n        return self.head(self.norm(x))[:, -1]\n"
+            "def get_inputs():\n    return [torch.rand(2, 50, 16)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 2 * 16 * 100

@@ -259,6 +259,8 @@ def pairs(rows: int, inner: int, columns: int, left: str = "dense", right: str =
     if needed and left in ("dense", "constant") and right in ("dense", "constant"):
         kept = sum(min(columns, i + 1) if needed == "lower" else max(0, columns - i) for i in range(rows))
         return kept * inner
+    if not {left, right} & {"upper", "lower", "diagonal"}:
+        return rows * inner * columns
     total = 0
     for k in range(inner):
         total += _rows_at(k, rows, left) * _columns_at(k, columns, right)

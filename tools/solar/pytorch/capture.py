@@ -16,7 +16,7 @@ from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.pytorch.assumed import sentences
 from enlist.tools.solar.pytorch.eager import refuse_autocast, refuse_mixed_dtypes
 from enlist.tools.solar.pytorch.finish import finished, leaves_by_name
-from enlist.tools.solar.pytorch.higher_order import higher_order
+from enlist.tools.solar.pytorch.higher_order import loops_once
 from enlist.tools.solar.pytorch.load import Loaded, choosing, load_model, user_code, user_line
 from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.training import Training, run_training
@@ -71,7 +71,8 @@ def _once(loaded: Loaded, name: str, training: Training | None, structure: bool,
             modes.enter_context(torch.inference_mode() if inference else torch.enable_grad())
             modes.enter_context(redirected("meta", recorder.values))
             if training is None:
-                modes.enter_context(recording(recorder, higher_order))
+                modes.enter_context(recording(recorder))
+                modes.enter_context(loops_once(recorder))
                 outputs: Any = loaded.module(*loaded.args, **loaded.kwargs)
                 mode = "one forward pass in eval mode, without gradients"
             else:

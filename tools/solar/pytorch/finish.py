@@ -60,7 +60,7 @@ def finished(recorder: Recorder, outputs: Any, target: str, assumed: list[str]) 
         known = recorder.tensors[tensor]
         role = "output" if known.role == "intermediate" else known.role
         recorder.tensors[tensor] = known.model_copy(update={"is_output": True, "role": role})
-    nodes, used = _needed(recorder, set(made))
+    nodes, used = _needed(recorder, {*made, *recorder.carried})
     kept = []
     for tensor in recorder.tensors.values():
         if tensor.id in used or tensor.role in ("parameter", "buffer", "input") or tensor.is_output:

@@ -53,7 +53,8 @@ class Given:
 
 class Recorder:
     """Takes operators in the order in which they run; `phase` and `repeat` are those of the nodes to come. `choices`
-    are sentences about what was decided on the way, `kept` tensors that are outputs although nothing returns them."""
+    are sentences about what was decided on the way, `kept` tensors that are outputs although nothing returns them,
+    `carried` those that are needed although nothing seems to read them."""
 
     def __init__(self, where: Callable[[], str] = lambda: "") -> None:
         self.where = where
@@ -66,6 +67,7 @@ class Recorder:
         self.values = Values()
         self.choices: list[str] = []
         self.kept: list[str] = []
+        self.carried: list[str] = []
         self._twins: dict[int, tuple[Any, Any]] = {}
         self._counts: dict[str, int] = {}
 
@@ -136,6 +138,28 @@ class Recorder:
             memory.views[_key(tensor)] = name
         self.node(node, op, given.ids, given.slots, made, given.attributes)
         return tuple(made)
+
+    def stack(self, part: Any, stacked: Any) -> None:
+        """What one turn of a loop writes of its stacked result; nothing moves beyond what made `part`."""
+        source, whole = self.id_of(part), self._own(self._fresh("stacked"), stacked, "intermediate", "", False)
+        piece, memory = self._fresh("loop_stack"), self.memories[stacked.untyped_storage()._cdata]
+        self._add(piece, part, "intermediate", "", whole)
+        self.node(piece, "loop_stack", [whole, source], ["self", "src"], [piece])
+        self._renewed(memory, "as_strided", ["self", "src"], [whole, piece], {})
+
+    def carry(self, state: Any, made: Any) -> None:
+        """`made` is what a turn of a loop is handed: the first one `state`, the later ones what was there before."""
+        node, before = self._fresh("as_strided"), self.id_of(state)
+        storage, key = made.untyped_storage(), _key(made)
+        self.memories[storage._cdata] = Memory(storage, node, key, {key: node}, False)
+        self._add(node, made, "intermediate", "", before)
+        self.node(node, "as_strided", [before], ["self"], [node])
+
+    def apart(self) -> "Recorder":
+        """A recorder that knows the same small values and keeps its own nodes."""
+        made = Recorder(self.where)
+        made.values, made._twins = self.values.copy(), self._twins
+        return made
 
     def _onto(self, name: str, tensor: Any, base: str) -> str:
         """A tensor that has its own storage in the run, and shares that of `base` in the graph."""

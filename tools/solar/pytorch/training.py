@@ -15,7 +15,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.pytorch.attention import whole_attention
 from enlist.tools.solar.pytorch.finish import arguments, tensors_in
-from enlist.tools.solar.pytorch.higher_order import higher_order
+from enlist.tools.solar.pytorch.higher_order import loops_once
 from enlist.tools.solar.pytorch.load import Loaded, user_code
 from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.watch import recording
@@ -41,8 +41,8 @@ def run_training(loaded: Loaded, name: str, training: str, recorder: Recorder) -
     if not trained:
         trained = {n: t.requires_grad_() for n, t in arguments(loaded) if t.is_floating_point() or t.is_complex()}
     recorder.where = _places(recorder, recorder.where)
-    with recording(recorder, higher_order):
-        with whole_attention(recorder):
+    with recording(recorder):
+        with whole_attention(recorder), loops_once(recorder):
             outputs = loaded.module(*loaded.args, **loaded.kwargs)
         loss, words = _loss(tensors_in(outputs), name)
         recorder.phase = "backward"
@@ -67,17 +67,20 @@ def _loss(outputs: list[Any], name: str) -> tuple[Any, str]:
 
 
 def _places(recorder: Recorder, forward: Callable[[], str]) -> Callable[[], str]:
-    """The module that runs, and in the backward pass the one whose forward pass made the gradient function."""
+    """The module that runs, and in the backward pass the one whose forward pass made the gradient function, which runs
+    as often as that did."""
     import torch
 
-    by_sequence: dict[int, str] = {}
+    by_sequence: dict[int, tuple[str, int]] = {}
 
     def where() -> str:
         if recorder.phase == "forward":
-            by_sequence[torch._C._autograd._get_sequence_nr() - 1] = place = forward()
+            place = forward()
+            by_sequence[torch._C._autograd._get_sequence_nr() - 1] = (place, recorder.repeat)
             return place
         node = torch._C._current_autograd_node()
-        return by_sequence.get(node._sequence_nr(), "") if node is not None else ""
+        place, recorder.repeat = by_sequence.get(node._sequence_nr(), ("", 1)) if node is not None else ("", 1)
+        return place
 
     return where
 

@@ -28,6 +28,16 @@ class Values:
         if value.numel() <= MOST and value.shape == tensor.shape:
             self._of.setdefault(tensor.untyped_storage()._cdata, {})[_place(tensor)] = value
 
+    def copy(self) -> "Values":
+        """The same values; what is written into one is not seen in the other."""
+        from torch.utils._python_dispatch import _disable_current_modes
+
+        made = Values()
+        with _disable_current_modes():
+            made._of = {storage: {place: value.clone() for place, value in known.items()} for storage, known in
+                        self._of.items()}
+        return made
+
     def forget(self, tensor: Any) -> None:
         """Something unknown was written into the tensor's storage."""
         self._of.pop(tensor.untyped_storage()._cdata, None)

@@ -6,7 +6,7 @@ eager PyTorch takes them apart. With gradients PyTorch takes all of them apart b
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -58,10 +58,10 @@ def about(func: Any) -> About:
 
 
 @contextmanager
-def recording(recorder: Recorder, higher: Callable[[Recorder, Any, Any], Any] | None = None) -> Iterator[None]:
-    """Record what runs inside; `higher` runs higher-order operators (loops, branches)."""
+def recording(recorder: Recorder, alone: bool = False) -> Iterator[None]:
+    """Record what runs inside; `alone` keeps it from a recording that is going on around it."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
     meta = torch.device("meta")
     mapped = torch.utils._pytree.tree_map_only
@@ -72,10 +72,7 @@ def recording(recorder: Recorder, higher: Callable[[Recorder, Any, Any], Any] | 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             if not hasattr(func, "_schema"):
-                if higher is None:
-                    raise NotImplementedError(f"{func} while the model is constructed")
-                with self:
-                    return higher(recorder, func, args)
+                raise NotImplementedError(f"the higher-order operator {func} has no shapes without data")
             known = about(func)
             if known.apart:
                 if known.op in _DROPS and not args[2]:
@@ -125,7 +122,10 @@ def recording(recorder: Recorder, higher: Callable[[Recorder, Any, Any], Any] | 
             for made in outputs:
                 values.forget(made)
 
-    with Dispatched():
+    with ExitStack() as modes:
+        if alone:
+            modes.enter_context(_disable_current_modes())
+        modes.enter_context(Dispatched())
         yield
 
 

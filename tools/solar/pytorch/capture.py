@@ -27,18 +27,19 @@ _NEEDS_DATA_TEXT = ("meta tensor", "meta device type tensor", "data-dependent", 
 
 
 def capture(path: Path, target: str | None = None, name: str | None = None, *, inputs: str | None = None,
-            training: Training | None = None, structure: bool = True) -> Graph:
+            training: Training | None = None, dynamic: str | None = None, structure: bool = True) -> Graph:
     """The graph of a model file's forward pass in eval mode without gradients, or of training.
 
     Args:
         path, target, name: as `load_model` has them.
         inputs: other inputs than those of get_inputs, or other sizes of them (`inputs.given`).
         training: "backward" adds the gradients of all parameters, "step" the optimizer too; in train mode.
+        dynamic: dimensions that are symbols, as in "batch,length": each is captured at a second size (`sweep`).
         structure: whether what is known of example inputs and constants (triangles, zeros) is kept.
 
     Raises `bad_input` and `tool_failed` as `load_model` does, and `unsupported` where the control flow or a shape
     depends on data, so that there is no single graph; `tool_failed` also for mixed dtypes (`refuse_mixed_dtypes`),
-    `unsupported` also for autocast (`refuse_autocast`).
+    `unsupported` also for autocast (`refuse_autocast`) and for a symbol that cannot vary.
     """
     name = name or path.name
     import torch
@@ -47,6 +48,11 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
         loaded = load_model(path, target, name, inputs, training is not None)
         graph = _recorded(loaded, name, training, structure)
     refuse_mixed_dtypes(graph)
+    if dynamic:
+        from enlist.tools.solar.pytorch.sweep import varied  # which captures
+
+        said = varied(path, target, dynamic, name=name, inputs=inputs, training=training, structure=structure)
+        graph = graph.model_copy(update={"assumed": (*graph.assumed, *said)})
     return graph
 
 

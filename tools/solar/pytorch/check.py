@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 from enlist.tools.runtime.tool import ToolModel
 from enlist.tools.solar.pytorch.load import Loaded, load_model, user_code
+from enlist.tools.solar.pytorch.recorder import Recorder
+from enlist.tools.solar.pytorch.watch import recording, redirected
 
 Family = Literal["matmul", "convolution", "attention", "other"]
 
@@ -56,7 +58,9 @@ def count(path: Path, target: str | None = None, name: str | None = None, inputs
     name = name or path.name
     loaded = load_model(path, target, name, inputs)
     recorder = _recorder()
-    with user_code(name, "in forward"), torch.device("meta"), torch.no_grad(), recorder.watch():
+    apart = Recorder()  # it knows small constants, and makes every tensor on the meta device
+    with (user_code(name, "in forward"), torch.compiler.set_stance("force_eager"), torch.no_grad(),
+          redirected("meta", apart.values), recording(apart), recorder.watch()):
         output = loaded.module(*loaded.args, **loaded.kwargs)
     return _totals(loaded, recorder.launches, output, name)
 

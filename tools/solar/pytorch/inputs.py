@@ -1,99 +1,132 @@
 """Other inputs than those of get_inputs: whole specifications, or single sizes.
 
-"x=float32[16,1024];ids=int64[16,512]" names every argument; "batch=8" and "length=128" change the first and second
-dimension wherever a tensor shares it with the first one that has it (a length is the second dimension of token ids, or
-of tensors with three dimensions and more); "x[2]=64" changes one axis of one argument. Nothing is
-allocated: tensors are made on the meta device.
+"x=float32[16,1024];ids=int64[16,512]" names arguments with dtype and shape; "batch=8" and "length=128" change the first
+and second dimension wherever a tensor shares it with the first one that has it (a length is the second dimension of
+token ids, or of tensors with three dimensions and more); "x[2]=64" changes one axis of one argument. Sizes change what
+stands before them, specifications or get_inputs. Nothing is allocated: tensors are made on the meta device.
 """
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.graph import ITEM_BITS
 
-_WHOLE = re.compile(r"(\w+)\s*=\s*(?:torch\.)?(\w+)\s*\[\s*([\d\s,]*)\]$")
+_WHOLE = re.compile(r"(\w+)\s*=\s*(?:torch\.)?([A-Za-z]\w*)\s*\[\s*([\d\s,]*)\]$")
+_NUMBER = re.compile(r"(\w+)\s*=\s*(True|False|None|-?\d+\.\d*(?:e-?\d+)?)$")
 _SIZE = re.compile(r"(\w+)(?:\[(\d+)\])?\s*=\s*(\d+)$")
 _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64", "f32": "float32",
-          "f16": "float16", "i64": "int64", "i32": "int32", "float": "float32", "long": "int64", "int": "int32",
-          "half": "float16", "double": "float64", "fp8": "float8_e4m3fn"}
-_ALLOWED = "x=float32[16,1024] for each argument, or batch=8, length=128, x[2]=64; several are parted by semicolons"
+          "f16": "float16", "i64": "int64", "i32": "int32", "i8": "int8", "u8": "uint8", "float": "float32",
+          "long": "int64", "int": "int32", "half": "float16", "double": "float64", "fp8": "float8_e4m3fn"}
+_SYMBOLS = {"batch": 0, "length": 1}
+_ALLOWED = ("x=float32[16,1024] for each argument (a number as x=0.5), or batch=8, length=128, x[2]=64; several are "
+            "parted by semicolons")
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def given(spec: str, module: Any, args: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """The positional arguments that `spec` describes, changed from `args` where it gives sizes only.
+def given(spec: str, module: Any, examples: Arguments | None) -> Arguments:
+    """The arguments that `spec` describes, changed from `examples` where it gives sizes only.
 
-    Raises `bad_input` for a specification that cannot be read, and for a size that no argument has.
+    Raises `bad_input` for a specification that cannot be read, and for a size or a name that no argument has.
     """
     parts = [p.strip() for p in spec.split(";") if p.strip()]
-    if parts and all(_WHOLE.match(p) for p in parts):
-        return _whole(parts, module)
-    made = args
+    if not parts:
+        raise _refusal("an input specification is empty", spec)
+    whole = [p for p in parts if _WHOLE.match(p) or _NUMBER.match(p)]
+    args, kwargs = _whole(whole, module, examples) if whole else examples or ((), {})
+    if not whole and examples is None:
+        raise _refusal("a size alone needs inputs to change, and there is no get_inputs()", spec)
     for part in parts:
         found = _SIZE.match(part)
-        if not found:
+        if part not in whole and not found:
             raise _refusal("an input specification cannot be read", part)
-        if made is None:
-            raise _refusal("a size alone needs inputs to change, and there is no get_inputs()", part)
-        made = _resized(made, found[1], int(found[2]) if found[2] else None, int(found[3]), module, part)
-    if made is None or not parts:
-        raise _refusal("an input specification is empty", spec)
-    return made
+        if part not in whole and found:
+            axis = int(found[2]) if found[2] else None
+            args, kwargs = _resized(args, kwargs, found[1], axis, int(found[3]), module, part)
+    return args, kwargs
 
 
 def names(module: Any) -> list[str]:
-    """Names of the positional arguments of a module's forward."""
-    return [n for n, p in inspect.signature(module.forward).parameters.items()
+    """Names of the arguments of a module's forward that can be given by position."""
+    return [n for n, p in _signature(module).parameters.items()
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-def _whole(parts: list[str], module: Any) -> tuple[Any, ...]:
-    import torch
+def _signature(module: Any) -> inspect.Signature:
+    return inspect.signature(module.forward)
 
+
+def _whole(parts: list[str], module: Any, examples: Arguments | None) -> Arguments:
+    """Arguments by name; those that are not named stay as they were in the example."""
     made: dict[str, Any] = {}
     for part in parts:
-        match = _WHOLE.match(part)
-        assert match
-        dtype = getattr(torch, _SHORT.get(match[2], match[2]), None)
-        if not isinstance(dtype, torch.dtype):
-            raise _refusal(f"not a dtype: {match[2]}", part)
-        sizes = [int(n) for n in match[3].replace(" ", "").split(",") if n]
-        made[match[1]] = torch.empty(sizes, dtype=dtype, device="meta")
-    order = names(module)
-    if set(made) <= set(order):
-        return tuple(made[n] for n in order if n in made)
-    return tuple(made.values())  # a wrapped function takes what comes, in the order that was written
+        match, number = _WHOLE.match(part), _NUMBER.match(part)
+        if match:
+            made[match[1]] = _tensor(match[2], match[3], part)
+        elif number:
+            made[number[1]] = {"True": True, "False": False, "None": None}.get(number[2], number[2])
+            if isinstance(made[number[1]], str):
+                made[number[1]] = float(number[2])
+    signature = _signature(module)
+    free = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values())
+    unknown = [n for n in made if n not in signature.parameters]
+    if unknown and not free:
+        raise _refusal(f"forward has no argument {', '.join(unknown)}", "; ".join(parts),
+                       f"; the arguments are {', '.join(signature.parameters)}")
+    if unknown:  # a function that takes what comes, in the order that was written
+        return tuple(made.values()), {}
+    kept = dict(signature.bind_partial(*examples[0], **examples[1]).arguments) if examples is not None else {}
+    bound = signature.bind_partial()
+    bound.arguments.update({n: made.get(n, kept.get(n)) for n in signature.parameters if n in made or n in kept})
+    return bound.args, bound.kwargs
 
 
-def _resized(args: tuple[Any, ...], name: str, axis: int | None, size: int, module: Any, part: str) -> tuple[Any, ...]:
+def _tensor(dtype: str, shape: str, part: str) -> Any:
+    import torch
+
+    found = getattr(torch, _SHORT.get(dtype, dtype), None)
+    if not isinstance(found, torch.dtype) or str(found).removeprefix("torch.") not in ITEM_BITS:
+        raise _refusal(f"not a dtype: {dtype}", part, f"; dtypes are {', '.join(sorted(ITEM_BITS)[:40])}")
+    return torch.empty([int(n) for n in shape.replace(" ", "").split(",") if n], dtype=found, device="meta")
+
+
+def _resized(args: Any, kwargs: Any, name: str, axis: int | None, size: int, module: Any, part: str) -> Arguments:
     import torch
 
     if size < 1:
         raise _refusal("a size is 1 or more", part)
-    tensors = [a for a in args if isinstance(a, torch.Tensor) and a.dim() > 0]
-    which = {"batch": 0, "length": 1}.get(name)
-    order = names(module)
-    if axis is None and which is not None and name not in order:
-        able = [t for t in tensors if which == 0 or t.dim() > 2 or (t.dim() == 2 and not t.is_floating_point())]
+    arguments = dict(_signature(module).bind_partial(*args, **kwargs).arguments)
+    leaves = torch.utils._pytree.tree_leaves
+    if axis is None and name in _SYMBOLS and name not in arguments:
+        axis = _SYMBOLS[name]
+        able = [t for t in leaves(arguments) if isinstance(t, torch.Tensor) and t.dim() > axis
+                and (axis == 0 or t.dim() > 2 or not t.is_floating_point())]
         if not able:
             raise _refusal(f"no input has a dimension for {name}", part)
-        shared = able[0].shape[which]
-        return tuple(_with(a, which, size) if isinstance(a, torch.Tensor) and any(a is t for t in able)
-                     and a.shape[which] == shared else a for a in args)
-    if axis is None or name not in order or order.index(name) >= len(args):
-        raise _refusal("no such argument or axis", part, f"; the arguments are {', '.join(order)}")
-    place = order.index(name)
-    if not isinstance(args[place], torch.Tensor) or args[place].dim() <= axis:
+        chosen = {id(t) for t in able if t.shape[axis] == able[0].shape[axis]}
+        return _changed((args, kwargs), lambda t: id(t) in chosen, axis, size)
+    tensors = [t for t in leaves(arguments.get(name)) if isinstance(t, torch.Tensor)]
+    if axis is None or not tensors:
+        raise _refusal("no such argument or axis", part, f"; the arguments are {', '.join(arguments)}")
+    if any(t.dim() <= axis for t in tensors):
         raise _refusal(f"{name} has no axis {axis}", part)
-    return (*args[:place], _with(args[place], axis, size), *args[place + 1:])
+    return _changed((args, kwargs), lambda t: any(t is one for one in tensors), axis, size)
 
 
-def _with(tensor: Any, axis: int, size: int) -> Any:
+def _changed(arguments: Arguments, chosen: Callable[[Any], bool], axis: int, size: int) -> Arguments:
+    """The arguments with another size of `axis` in the tensors that are chosen."""
     import torch
 
-    shape = list(tensor.shape)
-    shape[axis] = size
-    return torch.empty(shape, dtype=tensor.dtype, device="meta")
+    def change(tensor: Any) -> Any:
+        if not chosen(tensor):
+            return tensor
+        shape = [size if place == axis else n for place, n in enumerate(tensor.shape)]
+        return torch.empty(shape, dtype=tensor.dtype, device="meta")
+
+    return torch.utils._pytree.tree_map_only(torch.Tensor, change, arguments)  # type: ignore[no-any-return]
 
 
 def _refusal(message: str, part: str, more: str = "") -> EnlistError:

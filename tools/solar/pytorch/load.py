@@ -90,7 +90,7 @@ def load_model(path: Path, target: str | None = None, name: str | None = None, i
     args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, seen.moved, (
         () if kwargs or examples is None else tuple(examples), kwargs))
     if inputs:
-        args, kwargs = given(inputs, module, None if examples is None else args), {}
+        args, kwargs = given(inputs, module, None if examples is None else (args, kwargs))
     return Loaded(target or "Model", module, args, kwargs, device, modules(file), seen)
 
 

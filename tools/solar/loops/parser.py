@@ -199,7 +199,7 @@ class _Parser:
 
     def number(self) -> int | float:
         text = self.now.text
-        if self.now.kind != "number" or len(text) > _DIGITS and text.isdigit():
+        if self.now.kind != "number" or (len(text) > _DIGITS and text.isdigit()):
             self.fail(f"{text[:40]!r} is no number", f"a number of at most {_DIGITS} digits")
         self.at += 1
         return int(text) if text.isdigit() else float(text)

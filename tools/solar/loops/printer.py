@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from enlist.tools.solar.loops.program import Access, Assign, Expr, For, Name, Num, Op, Program, Statement
+from enlist.tools.solar.loops.program import Access, Assign, Expr, For, Name, Num, Program, Statement
 
 _RANK = {"or": 1, "and": 2, "not": 3, **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 4), "+": 5, "-": 5,
          "*": 6, "/": 6, "//": 6, "%": 6, "neg": 7}

@@ -7,7 +7,7 @@ tensor. A statement assigns to one element or reduces into it. `parse` and `show
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Union
+from typing import Literal
 
 Role = Literal["input", "output", "temp"]
 Update = Literal["=", "+=", "*=", "max=", "min="]
@@ -49,7 +49,7 @@ class Op:
     args: tuple["Expr", ...]
 
 
-Expr = Union[Num, Name, Access, Op]
+Expr = Num | Name | Access | Op
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class If:
     body: tuple["Statement", ...]
 
 
-Statement = Union[Assign, For, If]
+Statement = Assign | For | If
 
 
 @dataclass(frozen=True)

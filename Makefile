@@ -28,7 +28,7 @@ install-dev: .venv/.installed-dev
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(BIN)/python -m pip install --quiet --quiet --constraint constraints.txt --editable '.[dev,postgres,objects,bench,mcp,embedding]'
+	$(BIN)/python -m pip install --quiet --quiet --constraint constraints.txt --editable '.[dev,jax,postgres,objects,bench,mcp,embedding]'
 	touch $@
 
 test: install-dev

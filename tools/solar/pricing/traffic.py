@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.rules import work
-from enlist.tools.solar.rules.aten import IN_PLACE
+from enlist.tools.solar.rules import IN_PLACE, work
 
 LOOP_PARTS = frozenset(("loop_slice", "loop_stack"))
 """Views of what one iteration of a loop sees of a tensor, or writes of it."""
@@ -84,7 +83,7 @@ class Views:
 
 def _span(graph: Graph, node: Node) -> tuple[int, int, int] | None:
     """The dimension and range of indices that a slice or selection takes, if it is one."""
-    if node.op not in ("slice", "select") or not node.inputs:
+    if node.op not in ("slice", "select", "lax.slice") or not node.inputs:
         return None
     shape, values = graph.by_id[node.inputs[0]].shape, node.attributes
     dimension = values.get("dim", 0)

@@ -5,17 +5,20 @@ from fractions import Fraction
 from typing import Any
 
 from enlist.tools.solar.graph import Graph, Node
+from enlist.tools.solar.jaxpr import rules as jaxpr
 from enlist.tools.solar.rules import aten, training
 from enlist.tools.solar.rules.structure import ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
-RULES: dict[str, Rule] = {**aten.RULES, **training.RULES}
+RULES: dict[str, Rule] = {**aten.RULES, **training.RULES, **jaxpr.RULES}
+IN_PLACE = aten.IN_PLACE | jaxpr.IN_PLACE
 
 
 def work(graph: Graph, node: Node) -> Work | None:
     """The cost of one execution of a node that moves data, or None where its operator is not modelled."""
     rule = RULES.get(node.op)
-    if rule is None or any(graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs)):
+    if rule is None or (not node.op.startswith("lax.") and any(
+            graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs))):
         return None
     made = rule(Call(graph, node))
     share = node.attributes.get(ROWS)

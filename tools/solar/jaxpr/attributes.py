@@ -1,0 +1,116 @@
+"""What rules need to know of a primitive beyond its operands, as plain numbers and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from enlist.tools.solar.graph import Attribute
+from enlist.tools.solar.jaxpr.recorder import Scope, Value
+from enlist.tools.solar.jaxpr.rules import COLLECTIVES
+
+if TYPE_CHECKING:
+    from enlist.tools.solar.jaxpr.lower import Lowering
+
+Reader = Callable[["Lowering", Any, list[Value]], dict[str, Any]]
+
+
+def attributes(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> dict[str, Attribute]:
+    """The attributes of the operator that an equation becomes."""
+    reader = _READERS.get(eqn.primitive.name)
+    if reader is None and f"lax.{eqn.primitive.name}" in COLLECTIVES:
+        return {"peers": _peers(eqn, scope)}
+    return reader(low, eqn, inputs) if reader else {}
+
+
+def _product(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
+    return {"contract": [_ints(left), _ints(right)], "batch": [_ints(left_batch), _ints(right_batch)]}
+
+
+def _convolution(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    numbers, params = eqn.params["dimension_numbers"], eqn.params
+    padding = [_ints(p) for p in params["padding"]]
+    return {"lhs_spec": _ints(numbers.lhs_spec), "rhs_spec": _ints(numbers.rhs_spec),
+            "out_spec": _ints(numbers.out_spec), "strides": _ints(params["window_strides"]), "padding": padding,
+            "lhs_dilation": _ints(params["lhs_dilation"]), "rhs_dilation": _ints(params["rhs_dilation"]),
+            "groups": int(params["feature_group_count"]), "batch_groups": int(params["batch_group_count"]),
+            "border": _border(low, inputs[0], numbers.lhs_spec[2:])}
+
+
+def _border(low: Lowering, source: Value, spatial: Any) -> list[list[int]]:
+    """Zeros that a pad operator put around the input, by spatial dimension."""
+    maker = next((n for n in reversed(low.recorder.nodes) if source in n.outputs), None)
+    if maker is None or maker.op != "lax.pad" or maker.attributes.get("literal1") not in (0, 0.0):
+        return []
+    pads: Any = maker.attributes["padding"]
+    return [[int(pads[d][0]), int(pads[d][1])] for d in spatial] if all(min(p) >= 0 and p[2] == 0 for p in pads) else []
+
+
+def _pad(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    return {"padding": [_ints(p) for p in eqn.params["padding_config"]]}
+
+
+def _window(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    params = eqn.params
+    dims = len(params["window_dimensions"])
+    return {"window": _ints(params["window_dimensions"]), "strides": _ints(params["window_strides"]),
+            "padding": [_ints(p) for p in params["padding"]],
+            "base_dilation": _ints(params.get("base_dilation") or (1,) * dims),
+            "window_dilation": _ints(params.get("window_dilation") or (1,) * dims)}
+
+
+def _gather(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """The size of a gathered part, and how many different ones there are if the indices are known."""
+    import numpy as np
+
+    indices = inputs[1]
+    known = low.values.array(indices) if isinstance(indices, str) else None
+    parts = 0 if known is None else len(np.unique(np.reshape(known, (-1, known.shape[-1])), axis=0))
+    return {"part": prod(_ints(eqn.params["slice_sizes"])), "different": parts}
+
+
+def _solve(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    return {"left_side": bool(eqn.params["left_side"])}
+
+
+def _fft(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    kind = eqn.params["fft_type"]
+    return {"kind": str(getattr(kind, "name", kind)), "lengths": _ints(eqn.params["fft_lengths"])}
+
+
+def _scatter(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """Whether the place that is written is known to lie inside."""
+    known = low.values.array(inputs[1]) if isinstance(inputs[1], str) else None
+    return {"known": known is not None}
+
+
+def _reduce(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    return {"axes": _ints(eqn.params["axes"])}
+
+
+def _peers(eqn: Any, scope: Scope) -> int:
+    """How many devices take part in a collective."""
+    params = eqn.params
+    groups = params.get("axis_index_groups")
+    if groups:
+        return len(groups[0])
+    names = params.get("axis_name", params.get("axes", ()))
+    names = names if isinstance(names, tuple | list) else (names,)
+    sizes = [scope.axes.get(str(n), 1) for n in names if not isinstance(n, int)]
+    return prod(sizes)
+
+
+def _ints(values: Any) -> list[int]:
+    return [int(v) for v in values]
+
+
+_READERS: Mapping[str, Reader] = {
+    "dot_general": _product, "conv_general_dilated": _convolution, "pad": _pad, "gather": _gather,
+    "triangular_solve": _solve, "fft": _fft,
+    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min", "reduce_window", "reduce_window_mul",
+                     "reduce_window_prod"), _window),
+    **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"), _reduce),
+    **dict.fromkeys(("scatter", "scatter-add", "scatter_add", "scatter-mul", "scatter_mul", "scatter-min",
+                     "scatter_min", "scatter-max", "scatter_max"), _scatter)}

@@ -1,0 +1,190 @@
+"""Walk a jaxpr and record what it does: calls are followed, views stay views, every other primitive is an operator.
+
+`pjit`, `remat`, `custom_jvp_call`, `custom_vjp_call` and their like are only calls: what they call is what runs. A
+primitive that no rule knows (a Pallas kernel, a callback) becomes an operator by its name, priced at nothing and said.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from enlist.tools.solar.graph import Attribute
+from enlist.tools.solar.jaxpr.recorder import Counter, Number, Recorder, Scope, Value, dtype_of, shape_of
+from enlist.tools.solar.jaxpr.values import Values
+from enlist.tools.solar.jaxpr.views import VIEWS, viewed
+
+_OPAQUE = frozenset(("pallas_call", "custom_call", "ffi_call", "pure_callback", "io_callback", "debug_callback",
+                     "custom_partitioning", "tpu_custom_call", "triton_kernel_call", "mpmd_call"))
+"""Primitives whose inside is not a jaxpr over the same tensors."""
+_NOTHING = frozenset(("debug_callback", "debug_print", "debug_assert", "check"))
+"""Primitives that make no result which anybody needs."""
+_IN_PLACE = frozenset(("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max",
+                       "scatter_add", "scatter_mul", "scatter_min", "scatter_max", "scatter-sub", "scatter_sub"))
+
+
+class Lowering:
+    """One walk: the graph under construction, the values that are known, the user's trip count for loops without."""
+
+    def __init__(self, name: str, trips: int | None = None) -> None:
+        self.name, self.trips = name, trips
+        self.recorder, self.values = Recorder(), Values()
+
+    def walk(self, jaxpr: Any, known: dict[Any, Value], scope: Scope) -> list[Value]:
+        """The values of a jaxpr's outputs, where those of its inputs and constants are `known`."""
+        for eqn in jaxpr.eqns:
+            inputs = [self.read(known, atom) for atom in eqn.invars]
+            known.update(zip(eqn.outvars, self.equation(eqn, inputs, scope), strict=True))
+        return [self.read(known, atom) for atom in jaxpr.outvars]
+
+    def closed(self, closed: Any, arguments: Sequence[Value], scope: Scope) -> list[Value]:
+        """The same for a jaxpr that may hold constants, called with arguments."""
+        jaxpr = getattr(closed, "jaxpr", closed)
+        consts = [self.outside(c, "constant") for c in getattr(closed, "consts", ())]
+        known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
+        return self.walk(jaxpr, known, scope)
+
+    def finish(self, outputs: Sequence[str]) -> None:
+        """Mark what the function returns. What is spread out from fewer elements must be written out."""
+        recorder = self.recorder
+        for value in dict.fromkeys(outputs):
+            tensor = recorder.tensors[value]
+            root = recorder.root(value)
+            if tensor.distinct < tensor.elements or root.distinct < tensor.elements or (
+                    root.role == "intermediate" and not any(root.id in n.outputs for n in recorder.nodes)):
+                made = recorder.tensor(tensor.shape, tensor.dtype)
+                recorder.node("lax.copy", (value,), (made,), Scope())
+                value, tensor = made, recorder.tensors[made]
+            role = "output" if tensor.role == "intermediate" else tensor.role
+            recorder.tensors[value] = tensor.model_copy(update={"is_output": True, "role": role})
+
+    def read(self, known: Mapping[Any, Value], atom: Any) -> Value:
+        return Number(atom.val) if hasattr(atom, "val") else known[atom]
+
+    def outside(self, array: Any, role: Any, name: str = "") -> str:
+        """A tensor that is there before the call."""
+        made = self.recorder.tensor(shape_of(array), dtype_of(array), role, name)
+        if prod(shape_of(array)) <= 4096 and not str(array.dtype).startswith("key<"):
+            self.values.put(made, array)
+        return made
+
+    def equation(self, eqn: Any, inputs: list[Value], scope: Scope) -> list[Value]:
+        """Record one equation; the values of its outputs."""
+        from enlist.tools.solar.jaxpr.loops import LOOPS
+
+        name = eqn.primitive.name
+        if name in LOOPS:
+            return LOOPS[name](self, eqn, inputs, scope)
+        if name in _NOTHING:
+            return [self.result(v) for v in eqn.outvars]
+        inner = called(eqn) if name not in _OPAQUE else None
+        if inner is not None:
+            return self.closed(inner, inputs, scope)
+        if name in VIEWS and isinstance(inputs[0], str):
+            made: list[Value] = list(viewed(self, eqn, inputs, scope))
+        elif name in VIEWS:
+            made = [self.spread(inputs[0], v) for v in eqn.outvars]
+        else:
+            made = list(self.operator(eqn, inputs, scope))
+        if len(made) == 1 and isinstance(made[0], str):
+            self.remember(eqn, inputs, made[0])
+        return made
+
+    def remember(self, eqn: Any, inputs: list[Value], made: str) -> None:
+        """How a value follows from numbers, and whether it counts the turns of a loop."""
+        aval = eqn.outvars[0].aval
+        if str(aval.dtype).startswith("key<"):
+            return
+        plain = tuple(v.value if isinstance(v, Number) else v for v in inputs)
+        self.values.derive(made, eqn.primitive, eqn.params, plain, shape_of(aval), aval.dtype)
+        if prod(shape_of(aval)) == 1:
+            counter = self._counter(eqn, inputs)
+            if counter is not None:
+                self.recorder.counters[made] = counter
+
+    def _counter(self, eqn: Any, inputs: list[Value]) -> Counter | None:
+        name = eqn.primitive.name
+        of = [self.recorder.counters.get(v) if isinstance(v, str) else None for v in inputs]
+        if not any(of):
+            return None
+        if name in ("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims"):
+            return of[0]
+        if name == "select_n":  # jnp's x[i]: i + n where i is negative
+            first = of[1] if len(of) > 1 else None
+            return first if first and first.first >= 0 and first.step >= 0 else None
+        if name not in ("add", "sub", "mul") or len(inputs) != 2 or all(of):
+            return None
+        place = 0 if of[0] else 1
+        counter, other = of[place], inputs[1 - place]
+        assert counter is not None
+        number = self.values.integer(other.value if isinstance(other, Number) else other)
+        if number is None:
+            return None
+        if name == "add":
+            return Counter(counter.first + number, counter.step)
+        if name == "mul":
+            return Counter(counter.first * number, counter.step * number) if number else None
+        sign = 1 if place == 0 else -1
+        return Counter(sign * (counter.first - number), sign * counter.step)
+
+    def spread(self, number: Value, var: Any) -> str:
+        """A literal as a tensor."""
+        assert isinstance(number, Number)
+        made = self.recorder.constant(number.value, shape_of(var.aval), dtype_of(var.aval))
+        self.values.put(made, _broadcast(number.value, shape_of(var.aval)))
+        return made
+
+    def held(self, value: Value, var: Any) -> str:
+        """A value as a tensor, literals too."""
+        return value if isinstance(value, str) else self.spread(value, var)
+
+    def result(self, var: Any) -> str:
+        return self.recorder.tensor(shape_of(var.aval), dtype_of(var.aval))
+
+    def operator(self, eqn: Any, inputs: list[Value], scope: Scope) -> list[str]:
+        """An operator of its own; one that changes a part of its first operand does so in place."""
+        name = eqn.primitive.name
+        held = inputs
+        if name in _IN_PLACE and isinstance(inputs[0], str):
+            base = self.recorder.tensors[inputs[0]]
+            if base.distinct == base.elements:
+                made = [self.recorder.tensor(base.shape, base.dtype, strides=base.strides, alias_of=base.id)]
+                self.recorder.node(f"lax.{name}", held, made, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
+                return made
+        made = [self.result(v) for v in eqn.outvars]
+        kept = [m for m, v in zip(made, eqn.outvars, strict=True) if type(v).__name__ != "DropVar"] or made
+        op = f"lax.{name}" if name not in _IN_PLACE else "lax.filled"
+        self.recorder.node(op, held, kept, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
+        return made
+
+    def attributes(self, eqn: Any, inputs: list[Value], scope: Scope) -> dict[str, Attribute]:
+        from enlist.tools.solar.jaxpr.attributes import attributes
+
+        return attributes(self, eqn, inputs, scope)
+
+    def where(self, eqn: Any) -> str:
+        """The user's function and line."""
+        from jax._src import source_info_util  # there is no public way to an equation's line
+
+        try:
+            frame = source_info_util.user_frame(eqn.source_info.traceback)
+        except (AttributeError, TypeError):
+            try:
+                frame = source_info_util.user_frame(eqn.source_info)
+            except (AttributeError, TypeError):
+                return ""
+        return f"{frame.function_name}:{frame.start_line}" if frame is not None else ""
+
+
+def _broadcast(value: Any, shape: Sequence[int]) -> Any:
+    import numpy as np
+
+    return np.broadcast_to(np.asarray(value), tuple(shape))
+
+
+def called(eqn: Any) -> Any:
+    """The jaxpr that a call calls with the call's own arguments, None where the equation is no call."""
+    for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        inner = eqn.params.get(key)
+        if inner is not None and len(getattr(inner, "jaxpr", inner).invars) == len(eqn.invars):
+            return inner
+    return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.loops.affine import Form, Space, size_values
 from enlist.tools.solar.loops.polyhedra import Set, feasible, simplified, subtracted
-from enlist.tools.solar.loops.program import Access, Assign, Expr, For, Op, Program, Statement
+from enlist.tools.solar.loops.program import Access, Assign, Expr, For, Name, Op, Program, Statement, parts
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,20 @@ def placed(program: Program, values: Mapping[str, int] | None = None) -> list[Pl
     """The statements in the order of the text. Raises `bad_input` for what is not affine."""
     values = size_values(program) if values is None else values
     space = Space({n: Form(const=v) for n, v in values.items()})
-    return list(_placed(program.body, space, ()))
+    return list(placements(program.body, space, ()))
 
 
-def _placed(body: tuple[Statement, ...], space: Space, loops: tuple[For, ...]) -> Iterator[Placed]:
+def placements(body: tuple[Statement, ...], space: Space, loops: tuple[For, ...]) -> Iterator[Placed]:
+    """The statements of a body inside of `loops`."""
     for one in body:
         if isinstance(one, Assign):
             yield Placed(one, loops, space)
         elif isinstance(one, For):
-            yield from _placed(one.body, entered(space, one), (*loops, one))
+            yield from placements(one.body, entered(space, one), (*loops, one))
         else:
             inside = space.copy()
             inside.held += inside.conditions(one.test)
-            yield from _placed(one.body, inside, loops)
+            yield from placements(one.body, inside, loops)
 
 
 def entered(space: Space, loop: For) -> Space:
@@ -133,6 +134,4 @@ def index_forms(access: Access, space: Space, sets: tuple[Set, ...]) -> tuple[li
 
 def used_names(expr: Expr) -> set[str]:
     """Names of loop variables and sizes inside an expression."""
-    from enlist.tools.solar.loops.program import Name, parts
-
     return {e.id for e in parts(expr) if isinstance(e, Name)}

@@ -19,6 +19,7 @@ from enlist.tools.solar.pytorch.finish import finished, leaves_by_name
 from enlist.tools.solar.pytorch.higher_order import loops_once
 from enlist.tools.solar.pytorch.load import Loaded, choosing, load_model, user_code, user_line
 from enlist.tools.solar.pytorch.recorder import Recorder
+from enlist.tools.solar.pytorch.shapes import by_values, no_kernel
 from enlist.tools.solar.pytorch.training import Training, run_training
 from enlist.tools.solar.pytorch.watch import places, recording, redirected
 
@@ -44,7 +45,7 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     name = name or path.name
     import torch
 
-    with refuse_autocast(), torch.compiler.set_stance("force_eager"):
+    with refuse_autocast(), _defaults(), torch.compiler.set_stance("force_eager"):
         loaded = load_model(path, target, name, inputs, training is not None)
         graph = _recorded(loaded, name, training, structure)
     refuse_mixed_dtypes(graph)
@@ -54,6 +55,20 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
         said = varied(path, target, dynamic, name=name, inputs=inputs, training=training, structure=structure)
         graph = graph.model_copy(update={"assumed": (*graph.assumed, *said)})
     return graph
+
+
+@contextmanager
+def _defaults() -> Iterator[None]:
+    """What a file sets for all of PyTorch ends with its capture."""
+    import torch
+
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
 
 
 def _recorded(loaded: Loaded, name: str, training: Training | None, structure: bool) -> Graph:
@@ -98,14 +113,14 @@ def _told(loaded: Loaded, name: str, when: str) -> Iterator[None]:
             raise
         if _wants_gradients(cause):
             raise cause from None  # tried again with gradients
-        missing = _without_meta(cause)
-        if missing:
+        missing = no_kernel(cause)
+        if missing and not by_values(missing):
             raise EnlistError(
                 "unsupported", f"{name} calls {missing}, which says nothing of the shapes that it makes",
                 given=user_line(name, cause), allowed="operators that run on meta tensors",
                 fix="register a fake kernel for it (torch.library.register_fake), or write the part in plain PyTorch",
                 details=error.details) from cause
-        reason = _data_dependence(cause)
+        reason = f"values of a tensor decide how much {missing} makes" if missing else _data_dependence(cause)
         if reason is None:
             raise
         raise EnlistError("unsupported", f"{name} has no single graph: {reason}", given=user_line(name, cause),
@@ -131,11 +146,3 @@ def _data_dependence(error: BaseException) -> str | None:
         seen = seen.__cause__ or seen.__context__
     return None
 
-
-def _without_meta(error: BaseException) -> str | None:
-    """The operator that has no kernel for meta tensors, if that is what was raised."""
-    import re
-
-    text = str(error)
-    found = re.search(r"Could not run '([^']+)' .*'Meta' backend|([\w:]+)[^\n]*no fake impl registered", text)
-    return (found[1] or found[2]) if found and isinstance(error, NotImplementedError | RuntimeError) else None

@@ -31,6 +31,8 @@ class Seen:
         looked = self._looked.get(tensor.untyped_storage()._cdata)
         if looked is not None:
             tag = looked[0]
+        elif (real := self.recorder.real(tensor)) is not None:
+            tag = _looks(real) if real.numel() <= _LARGEST else "dense"
         elif self.recorder.known(tensor):
             tag = self._recorded().get(self.recorder.id_of(tensor), "dense")
         else:

@@ -6,11 +6,12 @@ and moved. Faults name the user's own line.
 """
 
 import ast
+import inspect
 import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -126,12 +127,15 @@ def _execute(path: Path, name: str) -> ModuleType:
         raise EnlistError("bad_input", f"{name} is not Python: {getattr(error, 'msg', error)}",
                           given=f"{name}:{line}: {(getattr(error, 'text', '') or '').strip()}",
                           allowed="a file that Python 3 can read") from error
+    import torch
+
     module = ModuleType("enlist_user_model")
     module.__file__ = name
     sys.modules[module.__name__] = module  # dataclasses and torch look a class's module up by name
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks quote the line
     with user_code(name, "while it was imported"):
         exec(compile(tree, name, "exec"), module.__dict__)
+    torch.set_default_device(None)  # every device is meta here
     return module
 
 
@@ -175,4 +179,8 @@ def _wrap(function: Callable[..., Any]) -> Any:
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
+    with suppress(TypeError, ValueError):  # a builtin may not tell its arguments
+        own = inspect.signature(function)
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        Function.forward.__signature__ = own.replace(parameters=[first, *own.parameters.values()])  # type: ignore
     return Function()

@@ -118,6 +118,15 @@ class Recorder:
         self.values.note(made, tensor)
         return made
 
+    def real(self, tensor: Any) -> Any:
+        """The tensor on the CPU of which one on the meta device is the like, None where there is none."""
+        import torch
+
+        address = tensor.untyped_storage()._cdata
+        found = next((real for twin, real in self._twins.values() if twin._cdata == address), None)
+        return None if found is None else torch.empty(0, dtype=tensor.dtype).set_(
+            found, tensor.storage_offset(), tensor.shape, tensor.stride())
+
     def emit(self, op: str, given: Given, outputs: list[Any]) -> tuple[str, ...]:
         """A node with new tensors for `outputs`: views where they share a known storage, else with their own."""
         node = self._fresh(op.replace("::", "_"))

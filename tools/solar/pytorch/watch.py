@@ -14,6 +14,7 @@ from typing import Any
 
 from enlist.tools.solar.graph import Attribute
 from enlist.tools.solar.pytorch.recorder import Given, Recorder, same
+from enlist.tools.solar.pytorch.shapes import no_kernel, tried
 from enlist.tools.solar.pytorch.values import MOST, Values
 from enlist.tools.solar.rules.aten import WHOLE
 
@@ -21,6 +22,7 @@ _SILENT = frozenset(("_assert_tensor_metadata", "_assert_async", "_assert_scalar
                      "sym_constrain_range_for_size", "sym_constrain_range", "detach_", "requires_grad_", "set_",
                      "lift_fresh", "lift", "_local_scalar_dense", "equal", "resize_"))
 """Operators that do nothing on a device that a graph should tell of."""
+_INDEXES = frozenset(("index", "_unsafe_index", "index_put", "_index_put_impl_"))
 _DROPS = frozenset(("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"))
 _WHOLE = WHOLE | {"batch_norm"} - {"dropout"}
 _UNNAMED = frozenset(("device", "layout", "pin_memory", "non_blocking", "generator"))
@@ -84,6 +86,8 @@ def recording(recorder: Recorder, alone: bool = False) -> Iterator[None]:
     def _run(known: About, func: Any, args: Any, kwargs: Any) -> Any:
         given = _given(recorder, known, args, kwargs)
         placed = mapped(torch.Tensor, recorder.meta, args)
+        if known.op in _INDEXES:
+            placed = (placed[0], [at for i in args[1] for at in _positions(i)], *placed[2:])
         options = mapped(torch.Tensor, recorder.meta, kwargs)
         if known.makes:
             options = {k: v for k, v in options.items() if k not in ("pin_memory", "generator")} | {"device": meta}
@@ -91,11 +95,14 @@ def recording(recorder: Recorder, alone: bool = False) -> Iterator[None]:
             options = {k: v for k, v in options.items() if k != "generator"}
         try:
             result = func(*placed, **options)
-        except (RuntimeError, NotImplementedError):
+        except Exception as error:
             real = recorder.values.follow(known.op, func, args, kwargs, known.seeded)
-            if real is None:
+            if real is not None:
+                return mapped(torch.Tensor, recorder.meta, real)
+            result = tried(func, args, kwargs, recorder.values.of) if no_kernel(error) else None
+            if result is None:
                 raise
-            return mapped(torch.Tensor, recorder.meta, real)
+            recorder.choices.append(f"shapes of {known.op}: as the CPU makes them of zeros")
         outputs = [t for t in torch.utils._pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
         _follow(known, func, args, kwargs, outputs)
         if known.silent or (not outputs and not known.written):
@@ -121,6 +128,13 @@ def recording(recorder: Recorder, alone: bool = False) -> Iterator[None]:
         elif known.written:
             for made in outputs:
                 values.forget(made)
+
+    def _positions(index: Any) -> list[Any]:
+        """Where a mask is true, if that is known; it stands for as many indices as it has dimensions."""
+        value = recorder.values.of(index) if isinstance(index, torch.Tensor) and index.dtype == torch.bool else None
+        if value is None:
+            return [recorder.meta(index) if isinstance(index, torch.Tensor) else index]
+        return [torch.empty(at.shape, dtype=at.dtype, device="meta") for at in value.nonzero(as_tuple=True)]
 
     with ExitStack() as modes:
         if alone:

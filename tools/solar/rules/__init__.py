@@ -6,11 +6,12 @@ from typing import Any
 
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr import rules as jaxpr
+from enlist.tools.solar.loops import rules as loops
 from enlist.tools.solar.rules import aten, training
 from enlist.tools.solar.rules.structure import ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
-RULES: dict[str, Rule] = {**aten.RULES, **training.RULES, **jaxpr.RULES}
+RULES: dict[str, Rule] = {**aten.RULES, **training.RULES, **jaxpr.RULES, **loops.RULES}
 IN_PLACE = aten.IN_PLACE | jaxpr.IN_PLACE
 
 

@@ -1,0 +1,180 @@
+"""What one statement costs: as written, and at the least.
+
+At the least, an expression is evaluated once for each combination of the loop variables that it depends on, not once
+for each turn; equal expressions of a statement once; a sum of products in its cheapest order.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from enlist.tools.solar.loops.affine import Form, all_vars
+from enlist.tools.solar.loops.contraction import factors, least
+from enlist.tools.solar.loops.counting import components, count
+from enlist.tools.solar.loops.footprint import touched
+from enlist.tools.solar.loops.placed import Event, Placed, any_access, domain, events, index_forms, used_names
+from enlist.tools.solar.loops.polyhedra import Set
+from enlist.tools.solar.loops.program import Access, Expr, Op, accesses
+from enlist.tools.solar.loops.types import FLOATS, cost, divides_by_variable, dtype_of, promoted
+from enlist.tools.solar.work import Nest
+
+
+@dataclass(frozen=True)
+class Tally:
+    """FLOP and special evaluations `as written` (every turn) and at the least; `nest` where it is a matrix product."""
+
+    points: int
+    written_flop: int = 0
+    written_special: int = 0
+    matrix: int = 0
+    vector: int = 0
+    special: int = 0
+    nest: Nest | None = None
+    equation: str = ""
+    window: bool = False
+    less: tuple[str, ...] = ()
+
+
+def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) -> Tally:
+    """Count a statement; `ties` are the tensors that each loop around it carries, by its variable."""
+    where = domain(one)
+    points = count(where)
+    if where is None or not points:
+        return Tally(0)
+    statement = one.statement
+    product = _product(one, ties)
+    top = _product_nodes(statement.value) if product else []
+    written_flop = written_special = vector = special = multiplied = 0
+    seen: set[tuple[Expr, tuple[Set, ...]]] = set()
+    for event in (e for e in events(one) if isinstance(e.expr, Op) and e.sure):
+        expr = event.expr
+        assert isinstance(expr, Op)
+        flop, functions = cost(expr, dtypes)
+        divides = divides_by_variable(expr, dtypes)
+        if not flop and not functions and not divides:
+            continue
+        turns = sum(count(s) for s in event.sets)
+        written_flop += flop * turns
+        written_special += (functions + divides) * turns
+        if (expr, event.sets) in seen:
+            continue
+        seen.add((expr, event.sets))
+        once = _once(event, _variables(expr, one, ties))
+        if any(expr is node for node in top):
+            multiplied += flop * once
+        else:
+            vector += flop * once
+        special += functions * once
+        if divides:
+            special += _once(event, _variables(expr.args[1], one, ties))
+    floating = promoted([dtypes[statement.target.tensor], dtype_of(statement.value, dtypes)]) in (*FLOATS, "float")
+    summed = 0
+    if statement.update != "=":
+        written_flop += points if floating else 0
+        needed = _variables(statement.value, one, ties) | _variables(statement.target, one, ties)
+        summed = touched([(where, [Form.var(v) for v in sorted(needed)])]).elements
+    less = []
+    if not product:
+        vector += summed if floating else 0
+        if vector + special < written_flop + written_special and floating:
+            less.append("what loops do not change is computed once")
+        return Tally(points, written_flop, written_special, 0, vector, special, less=tuple(less))
+    whole = 2 * summed if not floating else multiplied + summed
+    cheapest, nest = _cheapest(one, product, where, ties)
+    if cheapest is not None and sum(cheapest) < whole:
+        whole, vector = cheapest[0], vector + cheapest[1]
+        less.append("products in their cheapest order")
+    return Tally(points, written_flop, written_special, whole, vector, special, nest, _equation(one, product),
+                 _window(one, product), tuple(less))
+
+
+def _once(event: Event, variables: set[str]) -> int:
+    return touched([(s, [Form.var(v) for v in sorted(variables)]) for s in event.sets]).elements
+
+
+def _variables(expr: Expr, one: Placed, ties: Mapping[str, set[str]]) -> set[str]:
+    """The loop counters on which an expression's value depends."""
+    named = all_vars(one.space.names[n] for n in used_names(expr) if n in one.space.names)
+    read = {a.tensor for a in accesses(expr)}
+    return (named | {v for v in one.vars if ties.get(v, set()) & read}) & one.vars
+
+
+def _product(one: Placed, ties: Mapping[str, set[str]]) -> list[Expr]:
+    """The factors of a sum of products over at least one loop, else nothing."""
+    statement = one.statement
+    if statement.update != "+=":
+        return []
+    found = factors(statement.value)
+    reading = [f for f in found if any_access(f)]
+    outer = _variables(statement.target, one, {})
+    reduced = set().union(*(_variables(f, one, ties) for f in found)) - outer
+    return reading if len(reading) >= 2 and reduced else []
+
+
+def _product_nodes(expr: Expr) -> list[Op]:
+    """The multiplications that join factors which read tensors."""
+    if not isinstance(expr, Op):
+        return []
+    inner = [n for a in expr.args for n in _product_nodes(a)] if expr.name == "*" or len(expr.args) == 1 else []
+    return [*inner, expr] if expr.name == "*" and all(any_access(a) for a in expr.args) else inner
+
+
+def _sizes(where: Set, variables: set[str]) -> dict[str, int]:
+    """How many values each loop counter has, where they are independent; else nothing."""
+    groups = components(where)
+    if any(len(all_vars(g) & variables) > 1 for g in groups):
+        return {}
+    sizes = {v: count(g) for g in groups for v in all_vars(g) & variables}
+    return sizes if set(sizes) == variables else {}
+
+
+def _cheapest(one: Placed, product: list[Expr], where: Set,
+              ties: Mapping[str, set[str]]) -> tuple[tuple[int, int] | None, Nest | None]:
+    """The cheapest order of a product in independent loops, and the matrix product that it is."""
+    sizes = _sizes(where, one.vars)
+    if not sizes:
+        return None, None
+    out = frozenset(_variables(one.statement.target, one, {}))
+    parts = [frozenset(_variables(f, one, ties)) for f in product]
+    best = least(parts, out, sizes)
+    nest = None
+    if len(parts) == 2 and not _window(one, product):
+        left, right = parts
+
+        def size(group: frozenset[str]) -> int:
+            return prod(sizes[v] for v in group)
+
+        nest = Nest(size(left & right & out), size((left - right) & out), size((right - left) & out),
+                    size((left & right) - out))
+    return ((best.matrix, best.vector) if best else None), nest
+
+
+def _window(one: Placed, product: list[Expr]) -> bool:
+    """Whether a factor is read through a window that slides: an index of two loops, one of them summed over."""
+    out = _variables(one.statement.target, one, {})
+    for access in (a for f in product for a in accesses(f)):
+        forms, _ = index_forms(access, one.space, ())
+        if any(f is not None and len(f.vars & one.vars) > 1 and f.vars & one.vars - out for f in forms):
+            return True
+    return False
+
+
+def _equation(one: Placed, product: list[Expr]) -> str:
+    """The product as an einsum; an index of several loops is written in brackets."""
+    letters: dict[str, str] = {}
+
+    def spelled(access: Access) -> str:
+        forms, _ = index_forms(access, one.space, ())
+        return "".join(index(f) for f in forms)
+
+    def index(form: Form | None) -> str:
+        if form is None:
+            return "(*)"
+        if not form.terms:
+            return "(0)"
+        names = [("" if c == 1 else str(c)) + letters.setdefault(v, chr(ord("a") + len(letters) % 26))
+                 for v, c in form.terms]
+        return names[0] if len(names) == 1 and len(names[0]) == 1 else f"({'+'.join(names)})"
+
+    inputs = ",".join("".join(spelled(a) for a in accesses(f)[:1]) for f in product)
+    return f"{inputs}->{spelled(one.statement.target)}"

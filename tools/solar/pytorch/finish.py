@@ -62,9 +62,9 @@ def finished(recorder: Recorder, outputs: Any, target: str, assumed: list[str]) 
         recorder.tensors[tensor] = known.model_copy(update={"is_output": True, "role": role})
     nodes, used = _needed(recorder, {*made, *recorder.carried})
     kept = []
-    for tensor in recorder.tensors.values():
-        if tensor.id in used or tensor.role in ("parameter", "buffer", "input") or tensor.is_output:
-            kept.append(tensor)
+    for one in recorder.tensors.values():
+        if one.id in used or one.role in ("parameter", "buffer", "input") or one.is_output:
+            kept.append(one)
     return Graph(target=target, tensors=tuple(kept), nodes=nodes, assumed=tuple(assumed))
 
 

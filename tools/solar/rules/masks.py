@@ -67,7 +67,7 @@ class Positions:
             height, width = tensor.shape[-2:]
             at = np.arange(height)[rows, None], np.arange(width)[None, :]
             if node.op in ("tril", "triu"):
-                inner, shift = self._block(node.inputs[0], rows), int(node.attributes.get("diagonal") or 0)
+                inner, shift = self._block(node.inputs[0], rows), _number(node, "diagonal", 0)
                 inside = at[1] - at[0] <= shift if node.op == "tril" else at[1] - at[0] >= shift
                 return np.where(inside, inner, np.zeros((), inner.dtype))
             return np.full((at[0].shape[0], width), _filled(node), dtype=_dtype(tensor))
@@ -90,6 +90,12 @@ def _filled(node: Node) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def _number(node: Node, name: str, default: int) -> int:
+    """A whole number among a node's arguments."""
+    value = node.attributes.get(name)
+    return int(value) if isinstance(value, int | float) and value else default
+
+
 def _dtype(tensor: Tensor) -> str:
     return {"bool": "bool", "int64": "int64", "int32": "int32"}.get(tensor.dtype, "float64")
 
@@ -101,25 +107,25 @@ def _apply(node: Node, tensor: Tensor, values: list[Any]) -> Any:
     if node.op in _AS_IT_IS or node.op == "expand":
         return values[0].astype(_dtype(tensor))
     if node.op == "masked_fill":
-        return np.where(values[1], float(node.attributes["value"]), values[0].astype("float64"))  # type: ignore[arg-type]
-    other = values[1] if len(values) > 1 else node.attributes["other"]
+        return np.where(values[1], float(str(node.attributes["value"])), np.asarray(values[0], "float64"))
+    other: Any = values[1] if len(values) > 1 else node.attributes["other"]
     return _BINARY[node.op](values[0], other)
 
 
 def _small(node: Node, tensor: Tensor, values: list[Any]) -> Any:
     if node.op == "arange":
-        start, step = node.attributes.get("start") or 0, node.attributes.get("step") or 1
-        return (np.arange(tensor.shape[0]) * step + start).astype(_dtype(tensor))  # type: ignore[operator]
+        steps = np.arange(tensor.shape[0]) * _number(node, "step", 1) + _number(node, "start", 0)
+        return steps.astype(_dtype(tensor))
     if node.op in ("ones", "zeros", "full"):
         return np.full(tensor.shape, _filled(node), dtype=_dtype(tensor))
     if node.op in ("tril", "triu"):
-        return getattr(np, node.op)(values[0], int(node.attributes.get("diagonal") or 0))
+        return getattr(np, node.op)(values[0], _number(node, "diagonal", 0))
     if node.op in ("unsqueeze", "view"):
         return values[0].reshape(tensor.shape)
     if node.op == "slice":
-        first = int(node.attributes.get("start") or 0)
-        dim = int(node.attributes.get("dim") or 0)
-        step = int(node.attributes.get("step") or 1)
+        first = _number(node, "start", 0)
+        dim = _number(node, "dim", 0)
+        step = _number(node, "step", 1)
         place = [slice(None)] * values[0].ndim
         place[dim] = slice(first, first + tensor.shape[dim] * step, step) if first >= 0 else slice(first, None, step)
         return values[0][tuple(place)]

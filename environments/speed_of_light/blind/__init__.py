@@ -1,0 +1,1 @@
+"""Modules that were written without sight of any method: data of the benchmark, frozen with `truths.yaml`."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from enlist.tools.solar.pytorch.flex import flex_attention, flex_on_meta
 from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.recurrent import KINDS, recurrent
 from enlist.tools.solar.pytorch.turns import Turns, repeated
@@ -34,11 +35,13 @@ def loops_once(recorder: Recorder) -> Iterator[None]:
             if isinstance(func, torch._ops.HigherOrderOperator) and name in handlers:
                 with self:
                     return handlers[name](recorder, turns, *args, **(kwargs or {}))
+            if isinstance(func, torch._ops.HigherOrderOperator) and name == "flex_attention":
+                return flex_attention(recorder, *args, **(kwargs or {}))
             if name in KINDS and len(args) == 9 and isinstance(args[3], bool) and name not in RULES:
                 return recurrent(recorder, turns, name, *args)
             return func(*args, **(kwargs or {}))
 
-    with Once():
+    with flex_on_meta(), Once():
         yield
 
 

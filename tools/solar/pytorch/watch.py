@@ -55,7 +55,8 @@ def about(func: Any) -> About:
     op = schema.name.removeprefix("aten::")
     plain = op[:-1] if written and op.endswith("_") and not op.endswith("__") else op
     composite = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
-    return About(plain, op in _SILENT, names, written, bool(written) and plain == op and "out" in func._overloadname,
+    silent = op in _SILENT or torch.Tag.inplace_view in func.tags
+    return About(plain, silent, names, written, bool(written) and plain == op and "out" in func._overloadname,
                  composite and op not in _WHOLE, torch.Tag.nondeterministic_seeded in func.tags, "device" in names)
 
 

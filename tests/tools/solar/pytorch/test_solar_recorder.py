@@ -113,3 +113,21 @@ def test_tied_parameters_are_one_tensor(graph_of: Of) -> None:
 def test_a_module_may_print_and_the_graph_is_the_same(graph_of: Of, capsys: pytest.CaptureFixture[str]) -> None:
     graph = graph_of(text=body("print('{not: a graph}')", "return a + 1"))
     assert ops(graph) == ["add"] and "not: a graph" in capsys.readouterr().out
+
+
+def test_strides_that_change_in_place_move_nothing(graph_of: Of) -> None:
+    assert ops(graph_of(text=body("b = a + 1", "b.unsqueeze_(0).transpose_(1, 2)", "return b"))) == ["add"]
+
+
+@pytest.mark.slow  # importing flex_attention alone takes seconds
+@pytest.mark.parametrize(("mask", "op", "causal"), [
+    ("None", "scaled_dot_product_attention", False),
+    ("create_block_mask(lambda b, h, q, k: q >= k, None, None, 128, 128)", "scaled_dot_product_attention", True),
+    ("create_block_mask(lambda b, h, q, k: (q >= k) & (q - k < 16), None, None, 128, 128)", "flex_attention", False)])
+def test_a_mask_of_positions_is_counted(graph_of: Of, mask: str, op: str, causal: bool) -> None:
+    graph = graph_of(text=body(f"return flex_attention(a, a, a, block_mask={mask})", inputs="torch.rand(1, 2, 128, 16)",
+                               head="from torch.nn.attention.flex_attention import create_block_mask, flex_attention"))
+    (node,) = [n for n in graph.nodes if n.op == op]
+    assert bool(node.attributes.get("is_causal")) == causal
+    if op == "flex_attention":
+        assert node.attributes["visible"] == 2 * sum(min(row + 1, 16) for row in range(128))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from enlist.tools.solar.graph import Attribute
 from enlist.tools.solar.jaxpr.recorder import Scope, Value
-from enlist.tools.solar.jaxpr.rules import COLLECTIVES
+from enlist.tools.solar.jaxpr.rules import COLLECTIVES, IN_PLACE
 
 if TYPE_CHECKING:
     from enlist.tools.solar.jaxpr.lower import Lowering
@@ -86,8 +86,13 @@ def _scatter(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
     return {"known": known is not None}
 
 
-def _reduce(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
-    return {"axes": _ints(eqn.params["axes"])}
+def _ragged(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """How long the sums are, and whether it is the sums that are ragged (then every group has a result)."""
+    numbers = eqn.params["ragged_dot_dimension_numbers"]
+    (left, _), _ = numbers.dot_dimension_numbers
+    shape = eqn.invars[0].aval.shape
+    groups = _ints(numbers.rhs_group_dimensions)
+    return {"inner": prod(shape[d] for d in left), "group_dims": groups}
 
 
 def _peers(eqn: Any, scope: Scope) -> int:
@@ -108,9 +113,6 @@ def _ints(values: Any) -> list[int]:
 
 _READERS: Mapping[str, Reader] = {
     "dot_general": _product, "conv_general_dilated": _convolution, "pad": _pad, "gather": _gather,
-    "triangular_solve": _solve, "fft": _fft,
-    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min", "reduce_window", "reduce_window_mul",
-                     "reduce_window_prod"), _window),
-    **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"), _reduce),
-    **dict.fromkeys(("scatter", "scatter-add", "scatter_add", "scatter-mul", "scatter_mul", "scatter-min",
-                     "scatter_min", "scatter-max", "scatter_max"), _scatter)}
+    "triangular_solve": _solve, "fft": _fft, "ragged_dot_general": _ragged,
+    **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _window),
+    **dict.fromkeys((name.removeprefix("lax.") for name in IN_PLACE), _scatter)}

@@ -13,30 +13,31 @@ from typing import Any, Literal
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Graph
-from enlist.tools.solar.jaxpr.load import Loaded, import_jax, load_function
+from enlist.tools.solar.jaxpr.load import Loaded, import_jax, load_function, running
 from enlist.tools.solar.jaxpr.lower import Lowering
 from enlist.tools.solar.jaxpr.masked import masked
 from enlist.tools.solar.jaxpr.recorder import Recorder, Scope
-from enlist.tools.solar.pytorch.load import user_code, user_line
+from enlist.tools.solar.pytorch.load import user_line
 
 _NEEDS_DATA = ("TracerBoolConversionError", "ConcretizationTypeError", "TracerIntegerConversionError",
                "TracerArrayConversionError", "NonConcreteBooleanIndexError", "UnexpectedTracerError")
 
 
 def capture(path: Path, target: str | None = None, name: str | None = None, *, inputs: str | None = None,
-            training: Literal["backward", "step"] | None = None) -> Graph:
+            training: Literal["backward", "step"] | None = None, structure: bool = True) -> Graph:
     """The graph of a file's function under `jax.jit`.
 
     Args:
         path, target, name, inputs: as `load_function` has them.
         training: "backward" differentiates the sum of the function's floating results by its parameters (arguments
             that are called so), or by all floating inputs where it has none.
+        structure: whether floating constants that are masks (zeros and ones, or large negative numbers) count as such.
 
     Raises as `load_function`; `unsupported` where values decide what runs, and for training "step".
     """
     name = name or path.name
     loaded = load_function(path, target, name, inputs)
-    return graph_of(loaded, name, traced(loaded, name, training), training)
+    return graph_of(loaded, name, traced(loaded, name, training), training, structure)
 
 
 def traced(loaded: Loaded, name: str, training: Literal["backward", "step"] | None = None) -> Any:
@@ -74,7 +75,7 @@ def _differentiated(jax: Any, loaded: Loaded, name: str) -> Any:
 def _told(name: str) -> Iterator[None]:
     """Tell values that decide what runs from an error of the user's."""
     try:
-        with user_code(name, "while JAX traced it"):
+        with running(name, "while JAX traced it"):
             yield
     except EnlistError as error:
         cause = error.__cause__
@@ -88,9 +89,8 @@ def _told(name: str) -> Iterator[None]:
             details=error.details) from cause
 
 
-def graph_of(loaded: Loaded, name: str, closed: Any, training: str | None = None) -> Graph:
-    """The graph of a traced function."""
-    low = Lowering(name, loaded.trips)
+def start(low: Lowering, loaded: Loaded, closed: Any) -> None:
+    """Walk a traced function, from what is there before the call to what it returns."""
     arguments = []
     for var, label, weight in zip(closed.jaxpr.invars, loaded.labels, loaded.weights, strict=True):
         arguments.append(low.outside(var.aval, "parameter" if weight else "input", label))
@@ -101,7 +101,13 @@ def graph_of(loaded: Loaded, name: str, closed: Any, training: str | None = None
         held.append(low.outside(const, "parameter" if floating else "constant", label))
     known: dict[Any, Any] = dict(zip([*closed.jaxpr.constvars, *closed.jaxpr.invars], [*held, *arguments], strict=True))
     outputs = low.walk(closed.jaxpr, known, Scope())
-    low.finish([(low.held(value, var)) for value, var in zip(outputs, closed.jaxpr.outvars, strict=True)])
+    low.finish([low.held(value, var) for value, var in zip(outputs, closed.jaxpr.outvars, strict=True)])
+
+
+def graph_of(loaded: Loaded, name: str, closed: Any, training: str | None = None, structure: bool = True) -> Graph:
+    """The graph of a traced function."""
+    low = Lowering(name, loaded.trips, structure)
+    start(low, loaded, closed)
     recorder = low.recorder
     lines = _sentences(recorder, loaded, training)
     used = _touched(recorder)

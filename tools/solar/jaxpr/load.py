@@ -10,8 +10,9 @@ import inspect
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,7 @@ from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.jaxpr.inputs import given
-from enlist.tools.solar.pytorch.load import user_code
+from enlist.tools.solar.pytorch.load import user_line
 
 _CONVENTION = "a function fn (or one that `target` names) and get_inputs(), which returns its arguments"
 _USUAL = ("fn", "Model", "model", "forward", "loss", "main")
@@ -30,7 +31,7 @@ _MESH_DEVICES = 64  # so many devices a CPU pretends to be, for files that make 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A function over its array arguments, flat, and what each is called; `numbers` are arguments that are no arrays."""
+    """A function over its array arguments, flat, and what each is called; `numbers` are its other arguments."""
 
     name: str
     function: Callable[..., Any]
@@ -52,10 +53,8 @@ def import_jax(text: str = "") -> Any:
         raise EnlistError("not_installed", f"JAX is not installed here: {error}", allowed="Enlist with its extra jax",
                           fix="pip install 'enlist[jax]'") from error
     if "esh" in text or "pmap" in text:
-        try:
+        with suppress(RuntimeError):  # JAX has begun already, with the devices that it has
             jax.config.update("jax_num_cpu_devices", _MESH_DEVICES)
-        except RuntimeError:  # JAX has begun already, with the devices that it has
-            pass
     return jax
 
 
@@ -83,7 +82,7 @@ def load_function(path: Path, target: str | None = None, name: str | None = None
                           "shapes: --input 'x=float32[16,1024]'")
     if isinstance(made, type):
         init = getattr(file, "get_init_inputs", list)
-        with user_code(name, "while the model was constructed"):
+        with running(name, "while the model was constructed"):
             arguments: Any = init()
             made = made(**arguments) if isinstance(arguments, dict) else made(*arguments)
     examples, allocated = (None, False) if not callable(get_inputs) else _shapes(jax, get_inputs, name)
@@ -95,7 +94,7 @@ def load_function(path: Path, target: str | None = None, name: str | None = None
         examples, trips = given(inputs, names, examples, jax)
     args, kwargs = _called_with(examples)
     if flax:
-        with user_code(name, "in init"):
+        with running(name, "in init"):
             variables = jax.eval_shape(made.init, jax.eval_shape(lambda: jax.random.key(0)), *args, **kwargs)
         args, names = (variables, *args), ["params", *names]
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
@@ -135,7 +134,7 @@ def _execute(text: str, name: str) -> ModuleType:
     module.__file__ = name
     sys.modules[module.__name__] = module  # dataclasses look a class's module up by name
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks quote the line
-    with user_code(name, "while it was imported"):
+    with running(name, "while it was imported"):
         exec(compile(tree, name, "exec"), module.__dict__)
     return module
 
@@ -182,7 +181,7 @@ def _shapes(jax: Any, get_inputs: Callable[[], Any], name: str) -> tuple[Any, bo
             leaves[place] = shape
         return jax.tree_util.tree_unflatten(kept["tree"], leaves), False
     except Exception:  # what cannot be traced (it looks at values) is run; if that fails, the error is the user's own
-        with user_code(name, "in get_inputs()"):
+        with running(name, "in get_inputs()"):
             return get_inputs(), True
 
 
@@ -250,10 +249,15 @@ def _held(jax: Any, file: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Warnings of JAX about what it was asked to do on a CPU are none of the user's."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+def running(name: str, when: str) -> Iterator[None]:
+    """Turn what a user's code raises (or its exit) into `tool_failed` with their own last line."""
+    try:
         yield
+    except EnlistError:
+        raise
+    except (Exception, SystemExit) as error:
+        first = next(iter(str(error).strip().splitlines()), "(no message)")[:300]
+        fix = ("make the mesh with jax.sharding.AbstractMesh, which needs no devices" if "umber of devices" in first
+               else "make it run under jax.jit on the CPU first")
+        raise EnlistError("tool_failed", f"{name} raised {type(error).__name__} {when}: {first}",
+                          given=user_line(name, error), fix=fix, details=traceback.format_exc()[-4000:]) from error

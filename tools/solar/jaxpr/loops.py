@@ -187,8 +187,8 @@ def cond(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Val
         costs.append(_cost(low, len(before[1]), [v for v in outputs if isinstance(v, str)]))
         low.recorder.restore(before)
     cheapest = costs.index(min(costs))
-    low.recorder.choices.append(f"branch at {low.where(eqn) or 'an unknown line'}: which of {len(branches)} runs depends "
-                                f"on data; the cheapest, number {cheapest}, is counted")
+    low.recorder.choices.append(f"branch at {low.where(eqn) or 'an unknown line'}: which of {len(branches)} runs "
+                                f"depends on data; the cheapest, number {cheapest}, is counted")
     return _branch(low, eqn, branches[cheapest], inputs[1:], scope)
 
 
@@ -232,5 +232,14 @@ def shard_map(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> lis
     return [low.held(m, v) for m, v in zip(made, eqn.outvars, strict=True)]
 
 
+def linear_solve(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Value]:
+    """A solver with its own derivative: what runs is its `solve`."""
+    lengths, solve = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
+    first = lengths.matvec + lengths.vecmat
+    every = lengths.matvec + lengths.vecmat + lengths.solve + lengths.transpose_solve
+    made = low.closed(solve, [*inputs[first:first + lengths.solve], *inputs[every:]], scope)
+    return [low.held(m, v) for m, v in zip(made, eqn.outvars, strict=False)]
+
+
 LOOPS: Mapping[str, Callable[..., list[Value]]] = {"scan": scan, "while": while_, "cond": cond,
-                                                   "shard_map": shard_map}
+                                                   "shard_map": shard_map, "custom_linear_solve": linear_solve}

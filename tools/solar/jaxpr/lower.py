@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from enlist.tools.solar.graph import Attribute
+from enlist.tools.solar.jaxpr.masked import VANISHES
 from enlist.tools.solar.jaxpr.recorder import Counter, Number, Recorder, Scope, Value, dtype_of, shape_of
 from enlist.tools.solar.jaxpr.values import Values
 from enlist.tools.solar.jaxpr.views import VIEWS, viewed
@@ -16,6 +17,7 @@ from enlist.tools.solar.jaxpr.views import VIEWS, viewed
 _OPAQUE = frozenset(("pallas_call", "custom_call", "ffi_call", "pure_callback", "io_callback", "debug_callback",
                      "custom_partitioning", "tpu_custom_call", "triton_kernel_call", "mpmd_call"))
 """Primitives whose inside is not a jaxpr over the same tensors."""
+_FEW = 1 << 24  # elements of a constant that may be looked at: masks are held as constants too
 _NOTHING = frozenset(("debug_callback", "debug_print", "debug_assert", "check"))
 """Primitives that make no result which anybody needs."""
 _IN_PLACE = frozenset(("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max",
@@ -25,8 +27,8 @@ _IN_PLACE = frozenset(("dynamic_update_slice", "scatter", "scatter-add", "scatte
 class Lowering:
     """One walk: the graph under construction, the values that are known, the user's trip count for loops without."""
 
-    def __init__(self, name: str, trips: int | None = None) -> None:
-        self.name, self.trips = name, trips
+    def __init__(self, name: str, trips: int | None = None, structure: bool = True) -> None:
+        self.name, self.trips, self.structure = name, trips, structure
         self.recorder, self.values = Recorder(), Values()
 
     def walk(self, jaxpr: Any, known: dict[Any, Value], scope: Scope) -> list[Value]:
@@ -49,7 +51,8 @@ class Lowering:
         for value in dict.fromkeys(outputs):
             tensor = recorder.tensors[value]
             root = recorder.root(value)
-            if tensor.distinct < tensor.elements or root.distinct < tensor.elements or (
+            part = root.elements != tensor.elements  # no array of JAX is a part of another
+            if part or tensor.distinct < tensor.elements or root.distinct < tensor.elements or (
                     root.role == "intermediate" and not any(root.id in n.outputs for n in recorder.nodes)):
                 made = recorder.tensor(tensor.shape, tensor.dtype)
                 recorder.node("lax.copy", (value,), (made,), Scope())
@@ -63,9 +66,25 @@ class Lowering:
     def outside(self, array: Any, role: Any, name: str = "") -> str:
         """A tensor that is there before the call."""
         made = self.recorder.tensor(shape_of(array), dtype_of(array), role, name)
-        if prod(shape_of(array)) <= 4096 and not str(array.dtype).startswith("key<"):
+        if hasattr(array, "__array__") and prod(shape_of(array)) <= _FEW and self._is_fixed(array, name or made):
             self.values.put(made, array)
         return made
+
+    def _is_fixed(self, array: Any, name: str) -> bool:
+        """Whether the values of a constant are a part of the program: numbers and masks, but not weights."""
+        import numpy as np
+
+        kind = np.dtype(array.dtype).kind if not str(array.dtype).startswith("key<") else "O"
+        if kind in "biu" or prod(shape_of(array)) == 1:
+            return kind != "O"
+        if not self.structure or kind == "O":
+            return False
+        values = np.asarray(array).astype(np.float32)
+        zeros, ones, vanish = (int(np.count_nonzero(t)) for t in (values == 0, values == 1, values <= VANISHES))
+        if not zeros or zeros == values.size or zeros + ones + vanish != values.size:
+            return False
+        self.recorder.choices.append(f"structure of {name}: a constant of the program that masks")
+        return True
 
     def equation(self, eqn: Any, inputs: list[Value], scope: Scope) -> list[Value]:
         """Record one equation; the values of its outputs."""
@@ -143,17 +162,17 @@ class Lowering:
     def operator(self, eqn: Any, inputs: list[Value], scope: Scope) -> list[str]:
         """An operator of its own; one that changes a part of its first operand does so in place."""
         name = eqn.primitive.name
-        held = inputs
         if name in _IN_PLACE and isinstance(inputs[0], str):
             base = self.recorder.tensors[inputs[0]]
             if base.distinct == base.elements:
                 made = [self.recorder.tensor(base.shape, base.dtype, strides=base.strides, alias_of=base.id)]
-                self.recorder.node(f"lax.{name}", held, made, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
+                self.recorder.node(f"lax.{name}", inputs, made, scope, self.where(eqn),
+                                   **self.attributes(eqn, inputs, scope))
                 return made
         made = [self.result(v) for v in eqn.outvars]
         kept = [m for m, v in zip(made, eqn.outvars, strict=True) if type(v).__name__ != "DropVar"] or made
         op = f"lax.{name}" if name not in _IN_PLACE else "lax.filled"
-        self.recorder.node(op, held, kept, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
+        self.recorder.node(op, inputs, kept, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
         return made
 
     def attributes(self, eqn: Any, inputs: list[Value], scope: Scope) -> dict[str, Attribute]:

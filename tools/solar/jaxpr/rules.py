@@ -15,7 +15,10 @@ from enlist.tools.solar.rules.extent import window_pairs, window_touched
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
 NEEDED = "needed_share"
-"""The attribute of a product that says which share of its multiply-adds a mask leaves, as [numerator, denominator]."""
+"""The attribute of an operator that says which share of its FLOP a mask leaves, as [numerator, denominator]."""
+
+KEPT = "kept_shares"
+"""The attribute of a selection that says which share of its two cases a mask takes."""
 
 IN_PLACE = frozenset(f"lax.{n}" for n in (
     "dynamic_update_slice", "scatter", *(f"scatter{s}{k}" for s in "-_" for k in ("add", "sub", "mul", "min", "max"))))
@@ -31,20 +34,25 @@ _FREE = ("and", "or", "xor", "not", "shift_left", "shift_right_logical", "shift_
          "clz", "real", "imag", "complex", "conj", "convert_element_type", "concatenate", "pad", "rev", "iota", "sort",
          "top_k", "approx_top_k", "random_bits", "random_seed", "random_fold_in", "random_split", "random_clone",
          "threefry2x32", "rng_bit_generator", "rng_uniform", "select_and_scatter_add", "select_and_gather_add",
-         "select_and_scatter", "reduce_and", "reduce_or", "reduce_xor", "copy", "eq_to", "le_to", "lt_to",
-         "bitcast_convert_type", "create_token", "filled", "axis_index", "empty", "empty2", "clone", "broadcast",
-         "tile", "unstack", "stack_of", "split_of", "reshape", "argsort", "bernoulli", "random_gamma", "ragged")
+         "select_and_scatter", "reduce_and", "reduce_or", "reduce_xor", "copy", "eq_to", "le_to", "lt_to", "filled",
+         "axis_index", "empty", "clone", "tile", "unstack", "platform_index", "bitcast_convert_type")
 _REDUCE = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin", "reduce", "cumsum", "cumprod",
            "cummax", "cummin", "cumlogsumexp")
 
 
+def _left(call: Call, flop: int) -> int:
+    """What masks leave of a count."""
+    share: Any = call.attribute(NEEDED, None)
+    return flop if share is None else int(flop * Fraction(int(share[0]), int(share[1])))
+
+
 def _elements(per_element: int) -> Rule:
-    return lambda call: Work("vector", vector_flop=per_element * call.out().elements)
+    return lambda call: Work("vector", vector_flop=_left(call, per_element * call.out().elements))
 
 
 def _reduction(call: Call) -> Work:
     source = call.first() if call.node.inputs else call.out()
-    return Work("vector", vector_flop=source.elements)
+    return Work("vector", vector_flop=_left(call, source.elements))
 
 
 def _move(call: Call) -> Work:
@@ -66,14 +74,29 @@ def _product(call: Call) -> Work:
     rows = prod(n for d, n in enumerate(left.shape) if d not in contract[0] + batch[0]) if left is not None else 1
     columns = out // max(1, many * rows)
     dense = 2 * out * inner
-    share: Any = call.attribute(NEEDED, None)
-    flop = dense if share is None else int(dense * Fraction(int(share[0]), int(share[1])))
+    flop = _left(call, dense)
     if not contract[side]:  # an outer or elementwise product
         return Work("vector", vector_flop=out)
     if min(rows, columns) == 1 and inner <= FEW:
         return Work("vector", vector_flop=flop)
     return Work("matmul", matrix_flop=flop, less="mask of positions" if flop < dense else "",
                 nests=(Nest(many, rows, columns, inner),) if flop == dense else (), equation="...mk,...kn->...mn")
+
+
+def _ragged(call: Call) -> Work:
+    """Rows in groups, each with a matrix of its own; group sizes are taken to add up to all rows. One group may have
+    all of them, so that one matrix is what any run reads."""
+    right, out, groups = call.tensor("1"), call.out(), call.attribute("group_dims", [])
+    inner = int(call.attribute("inner", 1))
+    if right is None:
+        return Work("matmul")
+    if not groups:
+        return Work("matmul", matrix_flop=2 * inner * out.elements // max(1, out.shape[0]))
+    count = prod(right.shape[int(d)] for d in groups)
+    each = right.distinct // max(1, count)
+    rows = out.elements // max(1, out.shape[-1])
+    return Work("matmul", matrix_flop=2 * inner * out.elements, reads={right.id: each * min(count, rows)},
+                surely={right.id: each}, less="routed rows only")
 
 
 FEW = 16
@@ -147,8 +170,13 @@ def _pool(call: Call) -> Work:
 
 
 def _select(call: Call) -> Work:
-    """Which of the cases is needed where depends on the condition's data."""
-    return Work("move", surely={t: 0 for t, s in zip(call.node.inputs, call.node.slots, strict=True) if s != "0"})
+    """Which of the cases is needed where depends on the condition's data, unless that follows from positions."""
+    kept: Any = call.attribute(KEPT, None)
+    cases = {t: int(s) - 1 for t, s in zip(call.node.inputs, call.node.slots, strict=True) if s != "0"}
+    if kept is None:
+        return Work("move", surely=dict.fromkeys(cases, 0))
+    of = {t: call.graph.by_id[t].distinct * int(kept[c][0]) // max(1, int(kept[c][1])) for t, c in cases.items()}
+    return Work("move", reads=of)
 
 
 def _gather(call: Call) -> Work:
@@ -258,5 +286,8 @@ RULES: dict[str, Rule] = {f"lax.{name}": rule for name, rule in {
     "dot_general": _product, "conv_general_dilated": _convolution, "select_n": _select, "gather": _gather,
     **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _pool),
     "stack": _stack, "cholesky": _cholesky, "triangular_solve": _solve, "lu": _lu, "geqrf": _householder,
-    "householder_product": _householder, "fft": _fft, "dynamic_update_slice": _update,
-}.items()} | {name: _collective(kind) for name, kind in COLLECTIVES.items()} | {name: _scatter for name in IN_PLACE - {"lax.dynamic_update_slice"}}
+    "qr": _householder, "householder_product": _householder, "ragged_dot_general": _ragged, "fft": _fft,
+    "dynamic_update_slice": _update,
+}.items()} | {
+    **{name: _collective(kind) for name, kind in COLLECTIVES.items()},
+    **dict.fromkeys(IN_PLACE - {"lax.dynamic_update_slice"}, _scatter)}

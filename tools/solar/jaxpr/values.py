@@ -26,6 +26,7 @@ class Values:
     def __init__(self) -> None:
         self._makers: dict[str, tuple[Any, dict[str, Any], tuple[Any, ...], tuple[int, ...], Any]] = {}
         self._done: dict[str, Any] = {}
+        self._last: tuple[str, Any] = "", None
 
     def put(self, tensor: str, value: Any) -> None:
         """A tensor whose value is at hand."""
@@ -34,7 +35,7 @@ class Values:
     def derive(self, tensor: str, primitive: Any, params: dict[str, Any], inputs: tuple[Any, ...],
                shape: tuple[int, ...], dtype: Any) -> None:
         """Remember how a tensor is made; inputs are ids or plain numbers. Ignored where an input is not known."""
-        if all(not isinstance(i, str) or self.knows(i) for i in inputs) and prod(shape) <= _LARGEST:
+        if all(not isinstance(i, str) or self.knows(i) for i in inputs):
             self._makers[tensor] = primitive, params, inputs, shape, dtype
 
     def knows(self, tensor: str) -> bool:
@@ -51,6 +52,8 @@ class Values:
         """The value as a NumPy array (perhaps a broadcast view), None where it is not known or cannot be made."""
         if tensor in self._done:
             return self._done[tensor]
+        if self._last[0] == tensor:
+            return self._last[1]
         if tensor not in self._makers:
             return None
         primitive, params, inputs, shape, dtype = self._makers[tensor]
@@ -61,6 +64,8 @@ class Values:
             value = None
         if value is None or np.size(value) <= _SMALL:
             self._done[tensor] = value
+        else:
+            self._last = tensor, value  # large ones are asked for several times in a row
         return value
 
 
@@ -76,7 +81,11 @@ def _evaluated(primitive: Any, params: dict[str, Any], found: list[Any], shape: 
         for axis, size in zip(kept, found[0].shape, strict=True):
             sizes[axis] = size
         return np.broadcast_to(np.reshape(found[0], sizes), shape)
+    if name in _ELEMENTWISE and prod(np.broadcast_shapes(*(thin(f).shape for f in found))) > _LARGEST:
+        return None
     if name in ("reshape", "squeeze", "expand_dims", "copy", "stop_gradient"):
+        if np.size(found[0]) > _LARGEST:
+            return None
         return np.reshape(found[0], shape)
     if name == "transpose":
         return np.transpose(found[0], params["permutation"])
@@ -84,16 +93,16 @@ def _evaluated(primitive: Any, params: dict[str, Any], found: list[Any], shape: 
         steps = params["strides"] or (1,) * len(shape)
         return found[0][tuple(map(slice, params["start_indices"], params["limit_indices"], steps))]
     if name == "convert_element_type":
-        return np.broadcast_to(_thin(found[0]).astype(dtype), shape)
+        return np.broadcast_to(thin(found[0]).astype(dtype), shape)
     if name in _ELEMENTWISE:
-        return np.broadcast_to(_ELEMENTWISE[name](*map(_thin, found)).astype(dtype), shape)
+        return np.broadcast_to(_ELEMENTWISE[name](*map(thin, found)).astype(dtype), shape)
     if prod(shape) > _SMALL or any(np.size(f) > _SMALL for f in found):
         return None
     made = primitive.bind(*found, **params)
     return None if primitive.multiple_results else np.asarray(made)
 
 
-def _thin(array: Any) -> Any:
+def thin(array: Any) -> Any:
     """Without repetition along dimensions of stride 0."""
     return array[tuple(slice(0, 1) if s == 0 and n > 1 else slice(None) for s, n in zip(
         array.strides, array.shape, strict=True))]

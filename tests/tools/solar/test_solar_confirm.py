@@ -58,8 +58,8 @@ def test_a_bound_above_the_second_count_is_refuted(gpt2: Graph, gpt2_count: Coun
 
 
 def test_what_has_no_model_is_not_checked(model_file: Callable[..., Path]) -> None:
-    made = both(model_file("torch.fft.fft(a).abs()", "torch.rand(64, 64)"))
-    assert {v.status for v in made} == {"not_checked"} and all("fft" in v.reason for v in made)
+    made = both(model_file("torch.special.airy_ai(a)", "torch.rand(64, 64)"))
+    assert {v.status for v in made} == {"not_checked"} and all("airy_ai" in v.reason for v in made)
 
 
 @pytest.mark.parametrize(("of_graph", "of_count"), [("float16", "float32"), ("float32", "float16")])

@@ -7,23 +7,33 @@ from typing import Any
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr import rules as jaxpr
 from enlist.tools.solar.loops import rules as loops
-from enlist.tools.solar.rules import aten, training
+from enlist.tools.solar.rules import aten
 from enlist.tools.solar.rules.structure import ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
-RULES: dict[str, Rule] = {**aten.RULES, **training.RULES, **jaxpr.RULES, **loops.RULES}
+RULES: dict[str, Rule] = {**aten.RULES, **jaxpr.RULES, **loops.RULES}
 IN_PLACE = aten.IN_PLACE | jaxpr.IN_PLACE
 
 
 def work(graph: Graph, node: Node) -> Work | None:
     """The cost of one execution of a node that moves data, or None where its operator is not modelled."""
     rule = RULES.get(node.op)
-    if rule is None or (not node.op.startswith("lax.") and any(
-            graph.by_id[t].dtype.startswith("complex") for t in (*node.inputs, *node.outputs))):
+    if rule is None:
         return None
     made = rule(Call(graph, node))
+    if made is not None and made.multiply is None and "." not in node.op:
+        made = _of_parts(graph, node, made)
     share = node.attributes.get(ROWS)
     return _of_rows(graph, node, made, share) if made is not None and isinstance(share, list) else made
+
+
+_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+
+
+def _of_parts(graph: Graph, node: Node, made: Work) -> Work:
+    """Complex numbers are worked on in the dtype of their parts."""
+    part = next((_PARTS[d] for t in (*node.inputs, *node.outputs) if (d := graph.by_id[t].dtype) in _PARTS), None)
+    return replace(made, multiply=part) if part else made
 
 
 def _of_rows(graph: Graph, node: Node, made: Work, share: list[Any]) -> Work:

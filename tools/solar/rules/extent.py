@@ -33,3 +33,14 @@ def triangle(rows: int, columns: int, diagonal: int, upper: bool) -> int:
     """Elements that `triu` (upper) or `tril` keeps of a rows x columns matrix."""
     below = sum(min(max(row + diagonal + (0 if upper else 1), 0), columns) for row in range(rows))
     return rows * columns - below if upper else below
+
+
+def seen_pairs(queries: int, keys: int, left: int | None = None) -> int:
+    """Unmasked pairs of a causal mask aligned at the bottom right: query i sees keys up to i + keys - queries, and of
+    these the last `left` + 1 where a window is given."""
+    total = 0
+    for query in range(queries):
+        last = query + keys - queries
+        first = 0 if left is None else max(0, last - left)
+        total += max(0, min(last, keys - 1) - first + 1)
+    return total

@@ -85,7 +85,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         whole, vector = cheapest[0], vector + cheapest[1]
         less.append("products in their cheapest order")
     return Tally(points, written_flop, written_special, whole, vector, special, nest, _equation(one, product),
-                 _window(one, product), tuple(less))
+                 _window(one, product, where), tuple(less))
 
 
 def _once(event: Event, variables: set[str]) -> int:
@@ -138,7 +138,7 @@ def _cheapest(one: Placed, product: list[Expr], where: Set,
     parts = [frozenset(_variables(f, one, ties)) for f in product]
     best = least(parts, out, sizes)
     nest = None
-    if len(parts) == 2 and not _window(one, product):
+    if len(parts) == 2 and not _window(one, product, where):
         left, right = parts
 
         def size(group: frozenset[str]) -> int:
@@ -149,13 +149,16 @@ def _cheapest(one: Placed, product: list[Expr], where: Set,
     return ((best.matrix, best.vector) if best else None), nest
 
 
-def _window(one: Placed, product: list[Expr]) -> bool:
-    """Whether a factor is read through a window that slides: an index of two loops, one of them summed over."""
+def _window(one: Placed, product: list[Expr], where: Set) -> bool:
+    """Whether a factor is read through a window that slides: an index of two loops, one of them summed over, that is
+    the same for several pairs (a flat index i*n + j is not)."""
     out = _variables(one.statement.target, one, {})
     for access in (a for f in product for a in accesses(f)):
         forms, _ = index_forms(access, one.space, ())
-        if any(f is not None and len(f.vars & one.vars) > 1 and f.vars & one.vars - out for f in forms):
-            return True
+        for form in (f for f in forms if f is not None and len(f.vars & one.vars) > 1 and f.vars & one.vars - out):
+            pairs = touched([(where, [Form.var(v) for v in sorted(form.vars & one.vars)])])
+            if touched([(where, [form])]).elements < pairs.elements:
+                return True
     return False
 
 

@@ -19,9 +19,10 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.findings import Finding, Scalar
 from enlist.tools.runtime.tool import Resources, Tool, ToolContext, ToolModel
 from enlist.tools.solar.dtypes import dtype_name
-from enlist.tools.solar.formats.front import Training, capture
+from enlist.tools.solar.formats.front import Training, capture, front_of
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.jaxpr.check import count as count_jax
 from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds, bounds
 from enlist.tools.solar.pytorch.check import Count, count
 from enlist.tools.solar.report.amounts import duration
@@ -87,7 +88,9 @@ def run_check(given: ModelInput, ctx: ToolContext) -> Count:
         raise EnlistError("unsupported", "the second count is of a forward pass", given=f"training {given.training}",
                           allowed="a forward pass", fix="check the forward pass, or take the bounds as not checked")
     with laid_out(given, ctx) as path:
-        return count(path, given.target, given.model.name, given.inputs)
+        text = path.read_text(encoding="utf-8", errors="replace")
+        again = count_jax if front_of(text, given.model.name, given.target) == "jaxpr" else count
+        return again(path, given.target, given.model.name, given.inputs)
 
 
 def read_graph(path: Path) -> Graph:

@@ -41,14 +41,12 @@ def _convolution(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]
 
 def _border(low: Lowering, source: Value, spatial: Any) -> list[list[int]]:
     """Zeros that a pad operator put around the input, by spatial dimension."""
-    maker = next((n for n in reversed(low.recorder.nodes) if source in n.outputs), None)
-    if maker is None or maker.op != "lax.pad" or maker.attributes.get("literal1") not in (0, 0.0):
-        return []
-    pads: Any = maker.attributes["padding"]
-    return [[int(pads[d][0]), int(pads[d][1])] for d in spatial] if all(min(p) >= 0 and p[2] == 0 for p in pads) else []
+    pads = low.recorder.padded.get(str(source), [])
+    return [[int(pads[d][0]), int(pads[d][1])] for d in spatial] if pads and all(min(p) >= 0 and p[2] == 0 for p in pads) else []
 
 
 def _pad(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """Zeros around a tensor are remembered: a convolution need not multiply by them."""
     return {"padding": [_ints(p) for p in eqn.params["padding_config"]]}
 
 

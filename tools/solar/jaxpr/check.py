@@ -64,7 +64,8 @@ class _Counting(Lowering):
     def _matrix_work(self, eqn: Any, node: int) -> tuple[Family, int]:
         """XLA's FLOP; for factorisations, which XLA does not count, the closed form stands alone."""
         made = self.recorder.nodes[node]
-        alone = {t: self.recorder.tensors[t].model_copy(update={"alias_of": None}) for t in (*made.inputs, *made.outputs)}
+        alone = {t: self.recorder.tensors[t].model_copy(update={"alias_of": None})
+                 for t in (*made.inputs, *made.outputs)}
         cost = work(Graph(target="", tensors=tuple(alone.values()), nodes=(made,), assumed=()), made)
         if cost is None or not cost.matrix_flop:
             return "other", 0

@@ -52,9 +52,8 @@ def given(spec: str, names: Sequence[str], examples: Any, jax: Any) -> tuple[Any
 def _shape(jax: Any, dtype: str, sizes: str, part: str) -> Any:
     import jax.numpy as jnp
 
-    known = getattr(jnp, _SHORT.get(dtype, dtype), None)
     try:
-        kind = jnp.dtype(known)
+        kind = jnp.dtype(_SHORT.get(dtype, dtype))
     except TypeError as error:
         raise _refusal(f"not a dtype: {dtype}", part) from error
     return jax.ShapeDtypeStruct(tuple(int(n) for n in sizes.replace(" ", "").split(",") if n), kind)

@@ -193,7 +193,9 @@ def _abstract(jax: Any, leaf: Any) -> Any:
     """The shape of an array; a mesh that it is spread over stays with it."""
     dtype = leaf.dtype if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended) else jax.dtypes.canonicalize_dtype(
         leaf.dtype)
-    return jax.ShapeDtypeStruct(tuple(leaf.shape), dtype)
+    spread = getattr(leaf, "sharding", None)
+    return jax.ShapeDtypeStruct(tuple(leaf.shape), dtype, sharding=spread if isinstance(
+        spread, jax.sharding.NamedSharding) else None)
 
 
 def _called_with(examples: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

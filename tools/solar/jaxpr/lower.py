@@ -48,12 +48,13 @@ class Lowering:
     def finish(self, outputs: Sequence[str]) -> None:
         """Mark what the function returns. What is spread out from fewer elements must be written out."""
         recorder = self.recorder
+        made_here = {t for node in recorder.nodes for t in node.outputs}
         for value in dict.fromkeys(outputs):
             tensor = recorder.tensors[value]
             root = recorder.root(value)
             part = root.elements != tensor.elements  # no array of JAX is a part of another
             if part or tensor.distinct < tensor.elements or root.distinct < tensor.elements or (
-                    root.role == "intermediate" and not any(root.id in n.outputs for n in recorder.nodes)):
+                    root.role == "intermediate" and root.id not in made_here):
                 made = recorder.tensor(tensor.shape, tensor.dtype)
                 recorder.node("lax.copy", (value,), (made,), Scope())
                 value, tensor = made, recorder.tensors[made]
@@ -172,8 +173,14 @@ class Lowering:
         made = [self.result(v) for v in eqn.outvars]
         kept = [m for m, v in zip(made, eqn.outvars, strict=True) if type(v).__name__ != "DropVar"] or made
         op = f"lax.{name}" if name not in _IN_PLACE else "lax.filled"
+        if name == "pad" and self._is_zero(inputs[1]):
+            self.recorder.padded[made[0]] = [[int(n) for n in p] for p in eqn.params["padding_config"]]
         self.recorder.node(op, inputs, kept, scope, self.where(eqn), **self.attributes(eqn, inputs, scope))
         return made
+
+    def _is_zero(self, value: Value) -> bool:
+        known = value.value if isinstance(value, Number) else self.values.array(value)
+        return known is not None and float(known) == 0
 
     def attributes(self, eqn: Any, inputs: list[Value], scope: Scope) -> dict[str, Attribute]:
         from enlist.tools.solar.jaxpr.attributes import attributes

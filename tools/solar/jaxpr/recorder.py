@@ -4,7 +4,7 @@ A value of a jaxpr is a tensor's id, or a literal that stays a number (it moves 
 literals are remembered as equations and evaluated only when a trip count or an index asks for them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -77,15 +77,15 @@ class Recorder:
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         self.choices: list[str] = []
-        self.scalars: dict[str, Callable[[], Any]] = {}
         self.counters: dict[str, Counter] = {}
+        self.padded: dict[str, list[list[int]]] = {}  # by result of a pad with zeros: (before, after, between)
         self._made = 0
 
     def snapshot(self) -> tuple[Any, ...]:
-        return (dict(self.tensors), list(self.nodes), list(self.choices), dict(self.scalars), dict(self.counters))
+        return (dict(self.tensors), list(self.nodes), list(self.choices), dict(self.counters))
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.tensors, self.nodes, self.choices, self.scalars, self.counters = (type(part)(part) for part in state)
+        self.tensors, self.nodes, self.choices, self.counters = (type(part)(part) for part in state)
 
     def tensor(self, shape: Sequence[int], dtype: str, role: Role = "intermediate", name: str = "",
                strides: Sequence[int] | None = None, alias_of: str | None = None,

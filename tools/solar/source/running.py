@@ -1,0 +1,148 @@
+"""Running source in its own language on given arrays. Runs foreign code: call it inside a sandbox only.
+
+NumPy: the function with the program's inputs (and sizes) by name. C and C++: compiled by the system's compiler; pointer
+parameters are tensors, whole numbers are sizes, by name; a size may also be a #define.
+"""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.loops.affine import shapes, size_values
+from enlist.tools.solar.loops.interpreter import stored_dtype
+from enlist.tools.solar.loops.program import Program
+
+LANGUAGES = ("numpy", "c", "c++", "triton", "cuda", "pseudo-code")
+RUNNABLE = ("numpy", "c", "c++")
+_TYPES: Mapping[str, Any] = {"float": ctypes.c_float, "double": ctypes.c_double, "int": ctypes.c_int,
+                             "long": ctypes.c_long, "size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64,
+                             "int32_t": ctypes.c_int32, "unsigned": ctypes.c_uint, "int8_t": ctypes.c_int8}
+_COMPILE_SECONDS = 60
+
+
+def run_source(text: str, language: str, target: str | None, program: Program,
+               inputs: Mapping[str, np.ndarray], folder: Path) -> dict[str, np.ndarray]:
+    """The source's outputs by the names of the program's.
+
+    Raises `unsupported` for a language that cannot run here or a missing compiler, `bad_input` for a source whose
+    parameters are not those of the program, `tool_failed` where it raises or does not compile.
+    """
+    if language == "numpy":
+        return _numpy(text, target, program, inputs)
+    if language in ("c", "c++"):
+        return _native(text, language, target, program, inputs, folder)
+    raise EnlistError("unsupported", f"{language} cannot be run here", allowed=", ".join(RUNNABLE),
+                      fix="give example inputs with their outputs: the translation is then compared with those")
+
+
+def _numpy(text: str, target: str | None, program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    names: dict[str, Any] = {"__name__": "source"}
+    copies = {n: a.copy() for n, a in inputs.items()}
+    outputs = program.with_role("output")
+    try:
+        exec(compile(text, "source", "exec"), names)
+        function = names.get(target or program.name) or next(
+            (v for k, v in reversed(names.items()) if callable(v) and getattr(v, "__module__", "") == "source"
+             and not k.startswith(("_", "get_"))), None)
+        if function is None:
+            raise EnlistError("not_found", f"the source has no function {target or program.name}",
+                              fix="name the function")
+        sizes = size_values(program)
+        room = shapes(program, sizes)
+        for tensor in outputs:
+            copies.setdefault(tensor.name, np.zeros(room[tensor.name], stored_dtype(tensor.dtype)))
+        given: dict[str, Any] = {}
+        for name, parameter in signature(function).parameters.items():
+            if name in copies or name in sizes:
+                given[name] = copies[name] if name in copies else sizes[name]
+            elif parameter.default is parameter.empty:
+                raise EnlistError("bad_input", f"the source takes {name}, the program has no input of that name",
+                                  allowed=", ".join(inputs), fix="name the program's inputs as the source does")
+        result = function(**given)
+    except EnlistError:
+        raise
+    except BaseException as error:  # the source is foreign
+        raise EnlistError("tool_failed", f"the source raised {type(error).__name__}: {error}"[:500],
+                          fix="run it by itself and mend it") from error
+    if result is None:
+        return {t.name: copies[t.name] for t in outputs}
+    found = result if isinstance(result, tuple | list) else (result,)
+    if len(found) != len(outputs):
+        raise EnlistError("bad_input", f"the source returns {len(found)} arrays, the program {len(outputs)}",
+                          fix="declare the outputs in the order of the source's result")
+    return {t.name: np.asarray(a) for t, a in zip(outputs, found, strict=True)}
+
+
+def _native(text: str, language: str, target: str | None, program: Program, inputs: Mapping[str, np.ndarray],
+            folder: Path) -> dict[str, np.ndarray]:
+    compiler = next((c for n in (("cc", "gcc", "clang") if language == "c" else ("c++", "g++", "clang++"))
+                     if (c := shutil.which(n, path="/usr/local/bin:/usr/bin:/bin"))), None)
+    if compiler is None:
+        raise EnlistError("unsupported", f"no compiler for {language} is here", allowed="cc, gcc or clang in /usr/bin",
+                          fix="install one, or give example inputs with their outputs")
+    sizes = size_values(program)
+    name, parameters = _signature(text, target)
+    for size, value in sizes.items():
+        text = re.sub(rf"(?m)^(\s*#\s*define\s+{re.escape(size)}\s+).*$", rf"\g<1>{value}", text)
+    suffix = ".c" if language == "c" else ".cpp"
+    source, library = folder / f"source{suffix}", folder / "source.so"
+    spelled = re.sub(rf"(?m)^(?:static\s+|inline\s+)*void\s+{re.escape(name)}\s*\(", f"void {name}(", text)
+    if language == "c++":
+        spelled = re.sub(rf"(?m)^void {re.escape(name)}\(", f'extern "C" void {name}(', spelled)
+    source.write_text(spelled, encoding="utf-8")
+    try:
+        done = subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
+                              capture_output=True, text=True, timeout=_COMPILE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnlistError("tool_failed", f"the compiler did not end: {error}", fix="compile it by itself") from error
+    if done.returncode:
+        raise EnlistError("tool_failed", f"the source does not compile: {done.stderr.strip()[:500]}",
+                          fix="compile it by itself and mend it")
+    room = shapes(program, sizes)
+    held = {n: np.ascontiguousarray(a.copy()) for n, a in inputs.items()}
+    for tensor in program.with_role("output"):
+        held[tensor.name] = np.zeros(room[tensor.name], stored_dtype(tensor.dtype))
+    arguments = []
+    for kind, parameter, pointer in parameters:
+        if pointer and parameter in held:
+            wanted = np.dtype(_TYPES[kind]) if kind in _TYPES else held[parameter].dtype
+            if held[parameter].dtype != wanted:
+                raise EnlistError("bad_input", f"{parameter} is {kind} in the source, {held[parameter].dtype} in the "
+                                  "program", fix="give the program's tensor the source's dtype")
+            arguments.append(held[parameter].ctypes.data_as(ctypes.c_void_p))
+        elif not pointer and parameter in sizes:
+            arguments.append(_TYPES.get(kind, ctypes.c_int)(sizes[parameter]))
+        else:
+            raise EnlistError("bad_input", f"the source takes {parameter}, the program has neither a tensor nor a size "
+                              "of that name", allowed=", ".join([*held, *sizes]),
+                              fix="name the program's tensors and sizes as the source does")
+    function = getattr(ctypes.CDLL(str(library)), name)
+    function.restype = None
+    function(*arguments)
+    library.unlink()
+    return {t.name: held[t.name] for t in program.with_role("output")}
+
+
+def _signature(text: str, target: str | None) -> tuple[str, list[tuple[str, str, bool]]]:
+    """The name of the void function and its parameters: type, name, whether it is a pointer or an array."""
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    functions = re.findall(r"\bvoid\s+(\w+)\s*\(([^)]*)\)\s*\{", bare)
+    chosen = next((f for f in functions if f[0] == target), None) if target else (functions[-1] if functions else None)
+    if chosen is None:
+        raise EnlistError("not_found", f"the source has no function `void {target or 'NAME'}(...)`",
+                          allowed=", ".join(f[0] for f in functions) or "none", fix="let a void function write its "
+                          "results through pointers")
+    found = []
+    for part in (p.strip() for p in chosen[1].split(",") if p.strip() not in ("", "void")):
+        words = re.findall(r"\w+", part.partition("[")[0])
+        kinds = [w for w in words[:-1] if w in _TYPES]
+        found.append((kinds[-1] if kinds else words[0], words[-1], "*" in part or "[" in part))
+    return chosen[0], found

@@ -17,7 +17,7 @@ from enlist.tools.solar.work import Call, Rule, Work
 _HEADS_FIRST = ("scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
                 "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
                 "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_fused_attention_overrideable",
-                "_scaled_dot_product_attention_math")
+                "_scaled_dot_product_attention_math", "flex_attention")
 """Operators over (..., heads, positions, width)."""
 _POSITIONS_FIRST = ("_flash_attention_forward", "_efficient_attention_forward")
 """Operators over (batch, positions, heads, width)."""
@@ -33,6 +33,8 @@ def _visible(call: Call, query: Tensor, queries: int, keys: int, heads: int) -> 
     """Pairs of all heads, keys that some query sees, and what made them fewer."""
     full = heads * queries * keys
     counted, mask = call.attribute(VISIBLE, None), call.tensor("attn_mask", "attn_bias")
+    if counted is not None and call.node.op == "flex_attention":  # of all heads, zero where data decide
+        return int(counted), min(keys, -(-int(counted) // max(1, heads * queries))), "mask of positions"
     if counted is not None and mask is not None:  # the mask broadcasts over the heads that it does not have
         each = heads // max(1, prod(mask.shape[:-2])) if mask.shape[-2:] == (queries, keys) else 0
         pairs = int(counted) * each or full

@@ -11,6 +11,9 @@ import numpy as np
 
 from enlist.tools.solar.graph import Graph, Node, Tensor
 
+MASKED = -1e4
+"""What is added to scores, or stands in their place, and is no larger than this hides them: their exponential is zero
+beside that of any other score."""
 _SMALL, _LARGEST, _ROWS_AT_ONCE = 1 << 20, 1 << 29, 256
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "ge": np.greater_equal, "gt": np.greater,
@@ -31,10 +34,16 @@ class Positions:
         self._maker = {t: node for node in graph.nodes for t in node.outputs[:1]}
         self._kept: dict[str, Any] = {}
         self._free: dict[str, bool] = {}
+        self._counts: dict[str, int | None] = {}
 
     def count(self, mask: str) -> int | None:
-        """Elements of a mask that let something through (true, or above minus infinity), None where it depends on
-        data or is too large."""
+        """Elements of a mask that let something through (true, or above `MASKED`), None where it depends on data or
+        is too large."""
+        if mask not in self._counts:
+            self._counts[mask] = self._counted(mask)
+        return self._counts[mask]
+
+    def _counted(self, mask: str) -> int | None:
         tensor = self._graph.by_id[mask]
         if len(tensor.shape) < 2 or tensor.elements > _LARGEST or not self._known(mask):
             return None
@@ -43,7 +52,7 @@ class Positions:
             for first in range(0, rows, _ROWS_AT_ONCE):
                 block = np.broadcast_to(self._block(mask, slice(first, min(rows, first + _ROWS_AT_ONCE))), (
                     *tensor.shape[:-2], min(rows, first + _ROWS_AT_ONCE) - first, tensor.shape[-1]))
-                total += int(np.count_nonzero(block if block.dtype == bool else np.isfinite(block)))
+                total += int(np.count_nonzero(block if block.dtype == bool else block > MASKED))
         except (KeyError, ValueError, TypeError):
             return None
         return total

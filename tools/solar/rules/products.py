@@ -13,7 +13,8 @@ from math import prod
 from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.rules.elements import filling, is_complex, outputs
 from enlist.tools.solar.rules.extent import triangle
-from enlist.tools.solar.rules.structure import NEEDED, pairs
+from enlist.tools.solar.rules.structure import KEPT, NEEDED
+from enlist.tools.solar.rules.triangles import pairs
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
 PRODUCTS = ("linear", "mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "_int_mm")
@@ -83,19 +84,21 @@ def _matmul(call: Call) -> Work | None:
     columns = 1 if one_column else right.shape[-2 if turned else -1]
     flat = len(right.shape) <= 2  # all leading dimensions of the left operand are rows
     needed = str(call.attribute(NEEDED, ""))
+    kept_left = str(call.attribute(KEPT, "")) or left.structure
     if one_row:
         rows, batch = 1, prod(right.shape[:-2])
-    elif flat and not (len(left.shape) > 2 and (left.structure != "dense" or needed)):
+    elif flat and not (len(left.shape) > 2 and (kept_left != "dense" or needed)):
         rows = prod(n for n, s in zip(left.shape[:-1], left.strides[:-1], strict=True) if s or n == 0)
         batch = 1
     else:
         rows, batch = left.shape[-2], batch_of(left) if flat else _batches(left, right)
-    structures = ("dense" if one_row else left.structure, "dense" if one_column else right.structure)
+    structures = ("dense" if one_row else kept_left, "dense" if one_column else right.structure)
     if turned:
         structures = structures[0], _TURNED.get(structures[1], structures[1])
     cost = product(rows, inner, columns, structures, needed)
+    used = f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest"
     names = [f"{t.structure} {t.name or 'operand'}" for t in (left, right) if t.structure not in ("dense", "constant")]
-    less = ", ".join([*names, *([f"only the {needed} triangle is used"] if needed else [])]) if cost.less else ""
+    less = ", ".join([*names, *([used] if needed or KEPT in call.node.attributes else [])]) if cost.less else ""
     scale = 3 if is_complex(call) else 1  # three real products make a complex one
     reads = {t.id: batch_of(t) * kept(t) for t in (left, right) if t.structure in _SHAPED and len(t.shape) > 1}
     return Work(cost.kind, matrix_flop=cost.matrix_flop * batch * scale, vector_flop=cost.vector_flop * batch * scale,

@@ -3,19 +3,25 @@
 `derived` says what an operator makes of the structure of its operands; it serves a whole graph (`propagate`) and the
 construction of example inputs alike. Beyond what a tensor's `structure` can say there are tags of masks: "not lower" is
 true strictly above the diagonal (`tril(ones) == 0`), "masked lower" is minus infinity there, so that its softmax is
-"lower". Going backward, a product that is used only through a triangle needs only that triangle ("needed").
+"lower"; "band:kept/all" is a mask that positions make, of which so many elements let something through, and "-inf" is
+that everywhere. Going backward, a product that is used only through a part needs only that ("needed").
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, get_args
 
 from enlist.tools.solar.graph import Graph, Node, Structure
-from enlist.tools.solar.rules.masks import Positions
+from enlist.tools.solar.rules.extent import triangle
+from enlist.tools.solar.rules.masks import MASKED, Positions
 from enlist.tools.solar.rules.needs import needs, sparse
+from enlist.tools.solar.rules.readers import needed_parts
 
 STRUCTURES = frozenset(get_args(Structure)) - {"dense"}
 NEEDED = "needed"
-"""The attribute of a product that says which triangle of its output is needed."""
+"""The attribute of a product that says which part of its output is needed: a triangle, or "band:kept/all"."""
+KEPT = "kept"
+"""The attribute of a product that says which share of its left operand is not zero, as "band:kept/all"."""
 VISIBLE = "visible"
 """The attribute of an attention that says how many elements its mask lets through."""
 ROWS = "needed_rows"
@@ -29,10 +35,13 @@ _SWAPPED = {"upper": "lower", "lower": "upper"}
 _SAME = frozenset((
     "clone", "contiguous", "_to_copy", "to", "detach", "alias", "lift_fresh", "lift_fresh_copy", "positive", "copy",
     "_unsafe_view", "relu", "neg", "abs", "sign", "sqrt", "square", "sin", "tanh", "floor", "trunc", "round", "erf",
-    "leaky_relu", "silu", "dropout", "div", "true_divide"))
+    "leaky_relu", "silu", "dropout", "div", "true_divide", "gelu", "mish", "hardswish", "relu6", "expm1", "asin",
+    "atan", "sinh", "asinh", "native_dropout", "ceil", "tan", "log1p"))
 """Operators that keep zeros, by their first operand."""
 _VIEWS = frozenset(("view", "reshape", "expand", "unsqueeze", "squeeze", "slice", "_reshape_alias", "select"))
 _PRODUCTS = frozenset(("mm", "bmm", "matmul", "linear"))
+_SHAPED = ("upper", "lower", "diagonal", "zero")
+_EVERYWHERE = ("zero", "constant", "-inf")
 _MADE_EQUAL = frozenset(("ones", "full", "ones_like", "full_like", "new_ones", "new_full"))
 
 
@@ -48,7 +57,7 @@ def derived(op: str, tags: Sequence[str], attributes: Mapping[str, Any], shapes:
     if op in ("zeros", "zeros_like", "new_zeros") or (op in _MADE_EQUAL and attributes.get("fill_value") == 0):
         return "zero"
     if op in _MADE_EQUAL:
-        return "constant"
+        return "-inf" if hides(attributes.get("fill_value")) else "constant"
     if op == "eye":
         return "diagonal"
     if op in ("triu", "tril"):
@@ -58,18 +67,51 @@ def derived(op: str, tags: Sequence[str], attributes: Mapping[str, Any], shapes:
     if op in ("t", "transpose", "permute", "mT", "numpy_T") and _swaps(op, attributes, len(out)):
         return _SWAPPED.get(first, first)
     if op in _VIEWS or op in ("transpose", "permute"):
-        same = bool(shapes) and tuple(shapes[0][-2:]) == tuple(out[-2:]) and len(out) >= 2
-        top_left = op == "slice" and len(out) >= 2 and not attributes.get("start")  # leading rows and columns
-        return first if same or top_left or first in ("zero", "constant") else "dense"
+        return first if first in _EVERYWHERE or _keeps_matrices(op, attributes, shapes, out) else "dense"
+    if op in _PRODUCTS:
+        second = _SWAPPED.get(tags[1], tags[1]) if op == "linear" and len(tags) > 1 else tags[-1]
+        return _matrix_product(first, second) if len(tags) == 2 else "dense"
+    tags = [tag if tag in _EVERYWHERE or tuple(shape[-2:]) == tuple(out[-2:]) else "dense"
+            for tag, shape in zip(tags, shapes, strict=True)]  # a row or column that is broadcast has no triangle
+    first = tags[0] if tags else "dense"
     if op in ("mul", "multiply", "bitwise_and", "logical_and"):
         return _product_of_patterns(tags)
     if op in ("add", "sub"):
-        return first if len(tags) == 2 and tags[0] == tags[1] and first in ("upper", "lower", "diagonal", "zero") else (
-            "dense")
-    if op in _PRODUCTS and len(tags) >= 2:
-        second = _SWAPPED.get(tags[1], tags[1]) if op == "linear" else tags[1]
-        return _matrix_product(first, second)
+        return _sum(op, tags)
     return _of_masks(op, first, tags, attributes) or (first if op in _SAME and first in STRUCTURES else "dense")
+
+
+def hides(value: Any) -> bool:
+    """Whether scores of this value have no weight."""
+    return value == "-inf" or (isinstance(value, int | float) and not isinstance(value, bool) and value <= MASKED)
+
+
+def _keeps_matrices(op: str, attributes: Mapping[str, Any], shapes: Sequence[Sequence[int]],
+                    out: Sequence[int]) -> bool:
+    """Whether the last two dimensions of a view are those of what it sees, or leading rows and columns of them."""
+    if not shapes or len(out) < 2 or len(shapes[0]) < 2:
+        return False
+    dims = len(shapes[0])
+    named = [int(attributes.get(name) or 0) % dims for name in ("dim0", "dim1")] if op == "transpose" else []
+    if op == "select":
+        named = [int(attributes.get("dim") or 0) % dims]
+    if op == "permute":
+        named = [] if [int(d) % dims for d in attributes.get("dims") or ()][-2:] == [dims - 2, dims - 1] else [dims - 1]
+    if any(d >= dims - 2 for d in named):
+        return False
+    if op == "slice" and int(attributes.get("dim") or 0) % dims >= dims - 2:
+        return not attributes.get("start") and attributes.get("step") in (None, 1)
+    return tuple(shapes[0][-2:]) == tuple(out[-2:])
+
+
+def _sum(op: str, tags: Sequence[str]) -> str:
+    """Zeros stay where both have them; what is hidden stays hidden by whatever finite is added."""
+    hidden = [t for t in tags if t.startswith("masked ")]
+    if hidden and (op == "add" or tags[0] in hidden):
+        return hidden[0]
+    if len(tags) == 2 and op == "add" and "zero" in tags:
+        return tags[1] if tags[0] == "zero" else tags[0]
+    return tags[0] if len(tags) == 2 and tags[0] == tags[1] and tags[0] in _SHAPED else "dense"
 
 
 def _triangle(op: str, first: str, diagonal: int) -> str:
@@ -78,6 +120,8 @@ def _triangle(op: str, first: str, diagonal: int) -> str:
         return first
     if first == _SWAPPED[kept] and diagonal == 0:
         return "diagonal"
+    if first == "-inf":  # zero beside the triangle
+        return {("triu", 1): "masked lower", ("tril", -1): "masked upper"}.get((op, diagonal), "dense")
     if (op == "triu" and diagonal == 1) and first == "constant":
         return "not lower"
     if (op == "tril" and diagonal == -1) and first == "constant":
@@ -121,19 +165,37 @@ def _of_masks(op: str, first: str, tags: Sequence[str], attributes: Mapping[str,
     value = attributes.get("other", attributes.get("value"))
     if op == "eq" and value == 0 and first in ("lower", "upper"):
         return f"not {first}"
-    if op in ("logical_not", "bitwise_not") and first in ("lower", "upper"):
-        return f"not {first}"
-    if op == "masked_fill" and len(tags) > 1 and tags[1].startswith("not ") and value == "-inf":
-        return f"masked {tags[1].removeprefix('not ')}"
-    if op == "masked_fill" and len(tags) > 1 and tags[1].startswith("not ") and value == 0:
-        return tags[1].removeprefix("not ")
+    if op in ("logical_not", "bitwise_not"):
+        return f"not {first}" if first in ("lower", "upper") else first.removeprefix("not ") if (
+            first.startswith("not ")) else ""
+    if op == "masked_fill" and len(tags) > 1 and tags[1].startswith("not "):
+        kept = tags[1].removeprefix("not ")
+        return f"masked {kept}" if hides(value) or tags[2:] == ["-inf"] else kept if value == 0 else ""
+    if op == "masked_fill" and len(tags) == 2 and tags[1] in ("upper", "lower") and hides(value):
+        return f"masked {_SWAPPED[tags[1]]}"  # a mask of which only the triangle is known hides that much at most
+    if op == "where" and len(tags) > 1 and (first in ("lower", "upper") or first.startswith("not ")):
+        return _chosen(first, tags, attributes)
     if op in ("_to_copy", "to", "ne", "gt") and first in ("not lower", "not upper"):
         return first
-    if op in ("softmax", "_softmax", "_safe_softmax") and first.startswith("masked "):
-        return first.removeprefix("masked ")
-    if first.startswith("masked ") and op in ("div", "mul", "clone", "_to_copy", "contiguous"):
+    if op in ("ne", "gt") and value == 0 and first in ("lower", "upper"):
         return first
-    return ""
+    if first.startswith("masked "):
+        if op in ("softmax", "_softmax", "_safe_softmax", "exp", "exp2"):
+            return first.removeprefix("masked ")
+        return first if op in ("div", "mul", "clone", "_to_copy", "contiguous") else ""
+    return first if first.startswith("band:") and op in _SAME else ""
+
+
+def _chosen(condition: str, tags: Sequence[str], attributes: Mapping[str, Any]) -> str:
+    """`where`: the first choice where the condition holds, the second elsewhere; numbers are attributes."""
+    negated = condition.startswith("not ")
+    kept = condition.removeprefix("not ")
+    name = "self" if negated else "other"  # what stands outside of the triangle
+    outside = attributes.get(name)
+    tag = tags[1 if negated else -1] if outside is None else ""
+    if hides(outside) or tag == "-inf":
+        return f"masked {kept}"
+    return kept if outside == 0 or tag == "zero" else ""
 
 
 def propagate(graph: Graph) -> Graph:
@@ -142,18 +204,24 @@ def propagate(graph: Graph) -> Graph:
     tags = {t.id: t.structure for t in graph.tensors}
     known: dict[str, str] = dict(tags)
     sources: dict[str, str] = {t.id: t.structure_from for t in graph.tensors}
+    positions = Positions(graph)
     for node in graph.nodes:
         for output in node.outputs[:1]:
             shapes = [graph.by_id[t].shape for t in node.inputs]
             tag = derived(node.op, [known[t] for t in node.inputs], node.attributes, shapes, graph.by_id[output].shape)
+            if tag == "dense" and node.op in _MASKING:
+                tag = _by_positions(graph, node, positions)
             if tag != "dense" and known[output] == "dense":
                 known[output] = tag
                 reasons = dict.fromkeys(filter(None, (sources.get(t, "") for t in node.inputs)))
                 sources[output] = "; ".join(reasons) or node.op
-    marks: dict[str, dict[str, Any]] = {name: {NEEDED: triangle} for name, triangle in _needed(graph, known).items()}
+    marks: dict[str, dict[str, Any]] = {name: {NEEDED: part} for name, part in needed_parts(graph, known).items()}
+    for node in graph.nodes:
+        if node.op in _PRODUCTS and known[node.inputs[0]].startswith("band:"):
+            marks.setdefault(node.id, {})[KEPT] = known[node.inputs[0]]
     for name, border in _borders(graph).items():
         marks.setdefault(name, {})[BORDER] = border
-    for name, pairs_seen in _visible(graph).items():
+    for name, pairs_seen in _visible(graph, known, positions).items():
         marks.setdefault(name, {})[VISIBLE] = pairs_seen
     if known == tags and not marks:
         return _with_needs(graph)
@@ -175,13 +243,46 @@ def _with_needs(graph: Graph) -> Graph:
         for n in graph.nodes)})
 
 
-def _visible(graph: Graph) -> dict[str, int]:
-    """By attention with a mask that follows from positions, the pairs (query, key) that the mask lets through."""
-    masked = [n for n in graph.nodes if n.op == "scaled_dot_product_attention" and n.input("attn_mask")]
-    positions = Positions(graph) if masked else None
+_MASKING = frozenset(("masked_fill", "where", "add"))
+
+
+def _by_positions(graph: Graph, node: Node, positions: Positions) -> str:
+    """The tag of scores that a mask hides which follows from positions, "dense" where there is none."""
+    out = graph.by_id[node.outputs[0]]
+    if len(out.shape) < 2:
+        return "dense"
+    at, hidden_by = {"masked_fill": ([1], True), "where": ([0], False)}.get(node.op, ([0, 1], False))
+    outside = node.attributes.get("value" if node.op == "masked_fill" else "other")
+    if node.op == "where" and hides(node.attributes.get("self")):
+        outside, hidden_by = "-inf", True
+    if node.op != "add" and not hides(outside):
+        return "dense"
+    for place in at:
+        mask = graph.by_id[node.inputs[place]] if place < len(node.inputs) else None
+        if mask is None or mask.shape[-2:] != out.shape[-2:] or (node.op == "add") == (mask.dtype == "bool"):
+            continue
+        count = positions.count(mask.id) if node.op != "add" or mask.dtype.startswith(("float", "bfloat")) else None
+        if count is None or not mask.elements:
+            continue
+        kept = mask.elements - count if hidden_by else count
+        if kept < mask.elements:
+            return f"masked band:{Fraction(kept, mask.elements)}"
+    return "dense"
+
+
+def _visible(graph: Graph, known: Mapping[str, str], positions: Positions) -> dict[str, int]:
+    """By attention with a mask that follows from positions, or is known to be a triangle, the pairs (query, key) that
+    the mask lets through."""
     found = {}
-    for node in masked:
-        count = positions.count(str(node.input("attn_mask"))) if positions else None
+    for node in graph.nodes:
+        name = node.input("attn_mask")
+        if node.op != "scaled_dot_product_attention" or name is None:
+            continue
+        count, mask = positions.count(name), graph.by_id[name]
+        kept = known[name].removeprefix("masked ") if known[name].startswith("masked ") or mask.dtype == "bool" else ""
+        if count is None and kept in ("lower", "upper"):
+            rows, columns = mask.shape[-2:]
+            count = mask.elements // max(1, rows * columns) * triangle(rows, columns, 0, kept == "upper")
         if count is not None:
             found[node.id] = count
     return found
@@ -201,76 +302,3 @@ def _borders(graph: Graph) -> dict[str, list[list[int]]]:
         if count > 0 and len(wide) == 2 * count and min(wide) >= 0:
             found[node.id] = [[wide[2 * d], wide[2 * d + 1]] for d in reversed(range(count))]
     return found
-
-
-_CHAIN = frozenset(("mul", "div", "add", "sub", "neg", "_to_copy", "clone", "where"))
-
-
-def _needed(graph: Graph, known: Mapping[str, str]) -> dict[str, str]:
-    """By product, the triangle of its output that all of its readers look at."""
-    readers: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        for tensor in node.inputs:
-            readers.setdefault(tensor, []).append(node)
-    found = {}
-    for node in graph.nodes:
-        if node.op in _PRODUCTS and not graph.by_id[node.outputs[0]].is_output:
-            triangle = _looked_at(graph, known, readers, node.outputs[0], 0)
-            if triangle:
-                found[node.id] = triangle
-    return found
-
-
-def _looked_at(graph: Graph, known: Mapping[str, str], readers: Mapping[str, list[Node]], tensor: str,
-               depth: int) -> str:
-    if depth > 8 or graph.by_id[tensor].is_output or not readers.get(tensor):
-        return ""
-    return _agreed(_by_reader(graph, known, readers, tensor, node, depth) for node in readers[tensor])
-
-
-def _by_reader(graph: Graph, known: Mapping[str, str], readers: Mapping[str, list[Node]], tensor: str, node: Node,
-               depth: int) -> str:
-    if node.op in ("triu", "tril") and not node.attributes.get("diagonal"):
-        return "upper" if node.op == "triu" else "lower"
-    output = node.outputs[0]
-    if node.op == "masked_fill" and known[output].startswith("masked ") and node.inputs[0] == tensor:
-        return known[output].removeprefix("masked ")
-    if node.op in ("mul", "multiply"):
-        other = next((known[t] for t in node.inputs if t != tensor), "dense")
-        if other in ("upper", "lower"):
-            return other
-    same = graph.by_id[output].shape[-2:] == graph.by_id[tensor].shape[-2:]
-    if same and (node.op in _CHAIN or node.op in _VIEWS):
-        return _looked_at(graph, known, readers, output, depth + 1)
-    return ""
-
-
-def _agreed(answers: Iterable[str]) -> str:
-    every = set(answers)
-    return every.pop() if len(every) == 1 else ""
-
-
-def pairs(rows: int, inner: int, columns: int, left: str = "dense", right: str = "dense", needed: str = "") -> int:
-    """Multiply-adds of a rows x inner by inner x columns product whose operands have structure, and of whose output
-    only a triangle is needed: the triples (i, k, j) with left[i, k] and right[k, j] not known to be zero, counted over
-    k. For two upper triangular N x N operands it is N(N+1)(N+2)/6."""
-    if "zero" in (left, right):
-        return 0
-    if needed and left in ("dense", "constant") and right in ("dense", "constant"):
-        kept = sum(min(columns, i + 1) if needed == "lower" else max(0, columns - i) for i in range(rows))
-        return kept * inner
-    if not {left, right} & {"upper", "lower", "diagonal"}:
-        return rows * inner * columns
-    total = 0
-    for k in range(inner):
-        total += _rows_at(k, rows, left) * _columns_at(k, columns, right)
-    return total
-
-
-def _rows_at(k: int, rows: int, structure: str) -> int:
-    return {"upper": min(k + 1, rows), "lower": max(0, rows - k), "diagonal": int(k < rows)}.get(structure, rows)
-
-
-def _columns_at(k: int, columns: int, structure: str) -> int:
-    return {"upper": max(0, columns - k), "lower": min(k + 1, columns), "diagonal": int(k < columns)}.get(
-        structure, columns)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
 from enlist.tools.solar.pricing.bounds import Bounds, bounds
-from enlist.tools.solar.rules.structure import pairs
+from enlist.tools.solar.rules.triangles import pairs
 
 Capture = Callable[..., Graph]
 (PCIE,) = resolve(["H100 PCIe"])
@@ -44,6 +44,9 @@ def flop(made: Bounds) -> int:
     ("torch.triu(a).t() @ torch.tril(b)", "torch.rand(6, 6), torch.rand(6, 6)", 6 * 7 * 8 // 6),
     ("torch.zeros(3, 6) @ a", "torch.rand(6, 4)", 0),
     ("torch.tril(a @ b)", "torch.rand(6, 5), torch.rand(5, 6)", 21 * 5),
+    ("torch.tril(torch.tril(a) @ b)", "torch.rand(6, 6), torch.rand(6, 6)",
+     sum(k <= i and j <= i for i, k, j in product(range(6), repeat=3))),
+    ("torch.ones(50, 6) @ a", "torch.rand(6, 4)", 0),  # sums of columns, no products
     ("torch.relu(torch.tril(a)) @ torch.tril(b)", "torch.rand(6, 6), torch.rand(6, 6)", 6 * 7 * 8 // 6),
     ("(torch.tril(a) + 1) @ b", "torch.rand(6, 6), torch.rand(6, 4)", 6 * 6 * 4),  # adding fills the zeros
     ("(a @ b)[-1:]", "torch.rand(6, 5), torch.rand(5, 4)", 5 * 4),
@@ -97,16 +100,70 @@ def test_a_mask_made_of_positions_is_counted(model_file: Callable[..., object], 
     assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 4 * pairs_seen * 2 * 2 * 8
 
 
-def test_causal_attention_written_out_counts_the_lower_triangle_twice(model_file: Callable[..., object]) -> None:
-    """Scores are needed, and weights not zero, where no key is after the query: L(L+1)/2 pairs in both products."""
+BAND = "((i[:, None] >= i) & (i[:, None] - i < 3))"
+SEEN_IN_BAND = sum(0 <= q - k < 3 for q in range(9) for k in range(9))
+
+
+@pytest.mark.parametrize(("masked", "seen"), [
+    ("s.masked_fill(torch.tril(torch.ones(9, 9)) == 0, float('-inf'))", 45),
+    ("s.masked_fill(torch.triu(torch.ones(9, 9), 1).bool(), -1e9)", 45),
+    ("torch.where(torch.ones(9, 9).tril().bool(), s, float('-inf'))", 45),
+    ("torch.where(torch.ones(9, 9).tril().bool(), s, torch.full((), -1e9))", 45),
+    ("s + torch.triu(torch.full((9, 9), float('-inf')), 1)", 45),
+    ("s + nn.Transformer.generate_square_subsequent_mask(9)", 45),
+    ("s + torch.zeros(9, 9).masked_fill(~torch.ones(9, 9).tril().bool(), float('-inf'))", 45),
+    (f"s.masked_fill(~{BAND}, float('-inf'))", SEEN_IN_BAND),
+    (f"torch.where({BAND}, s, float('-inf'))", SEEN_IN_BAND),
+    (f"s + torch.zeros(9, 9).masked_fill(~{BAND}, float('-inf'))", SEEN_IN_BAND),
+    ("s + i.float()", 81), ("s.masked_fill(s > 0, float('-inf'))", 81),
+])
+def test_attention_written_out_counts_what_its_mask_lets_through_twice(model_file: Callable[..., object], masked: str,
+                                                                       seen: int) -> None:
+    """Scores are needed, and weights not zero, for these pairs only: both products have as many."""
     from enlist.tools.solar.pytorch.capture import capture
 
     text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, q, k, v):\n"
-            "        mask = torch.tril(torch.ones(9, 9)) == 0\n"
-            "        s = (q @ k.transpose(-2, -1) / 3).masked_fill(mask, float('-inf'))\n"
-            "        return s.softmax(-1) @ v\n"
+            "        i = torch.arange(9)\n        s = q @ k.transpose(-2, -1) / 3\n"
+            f"        s = {masked}\n        return s.softmax(-1) @ v\n"
             "def get_inputs():\n    return [torch.rand(2, 4, 9, 8) for _ in range(3)]\n")
-    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * (2 * 4) * 45 * 8 * 2
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * (2 * 4) * seen * 8 * 2
+
+
+def test_a_mask_that_a_module_holds_is_counted(model_file: Callable[..., object]) -> None:
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n"
+            "        self.register_buffer('past', torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))\n"
+            "        self.register_buffer('future', torch.triu(torch.ones(9, 9), 1).bool())\n"
+            "    def forward(self, q, k, v):\n        s = q @ k.mT\n"
+            "        one = s.masked_fill(self.past[:, :, :9, :9] == 0, float('-inf')).softmax(-1) @ v\n"
+            "        return one, s.masked_fill(self.future, float('-inf')).softmax(-1) @ v\n"
+            "def get_inputs():\n    return [torch.rand(2, 4, 9, 8) for _ in range(3)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * (2 * 4) * 45 * 8 * 3
+
+
+def test_segment_sums_make_a_lower_triangle(model_file: Callable[..., object]) -> None:
+    """As in state space models: exp of -inf above the diagonal, times a matrix."""
+    from enlist.tools.solar.pytorch.capture import capture
+
+    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, a, x):\n"
+            "        c = a.cumsum(-1)\n        s = c[..., :, None] - c[..., None, :]\n"
+            "        s = s.masked_fill(~torch.tril(torch.ones(9, 9, dtype=torch.bool)), float('-inf'))\n"
+            "        return s.exp() @ x\n"
+            "def get_inputs():\n    return [torch.rand(2, 9), torch.rand(2, 9, 5)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 2 * 45 * 5
+
+
+@pytest.mark.parametrize("expression", [
+    "a.triu().expand(6, 6, 6).transpose(0, 1) @ b", "a.triu().expand(6, 6, 6).select(2, 1) @ b",
+    "a.triu()[::2, ::2] @ b[:3]",
+    "a.triu()[1:, :5] @ b[:5]", "(a.triu() + b) @ b", "a.triu().flip(0) @ b", "F.linear(a.triu(), b, b[0]) @ b[:, :1]",
+    "(a[:1].tril() * b) @ b", "a.triu().cos() @ b"])
+def test_structure_that_is_lost_is_not_claimed(graph_of: Capture, expression: str) -> None:
+    graph = graph_of(expression, "torch.rand(6, 6), torch.rand(6, 6)")
+    last = [t for t in bounds(graph, [PCIE]).devices[0].terms if t.op in ("matmul", "linear")][-1]
+    assert last.less == "" and last.flop > 0
 
 
 def test_experts_behind_closed_gates_do_nothing(model_file: Callable[..., object]) -> None:

@@ -110,9 +110,15 @@ def user_code(name: str, when: str) -> Iterator[None]:
 
 
 def user_line(name: str, error: BaseException) -> str | None:
-    """ "file:line: text" of the deepest frame in the user's file, if any."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == name]
-    return f"{name}:{frames[-1].lineno}: {(frames[-1].line or '').strip()}" if frames else None
+    """ "file:line: text" of the deepest frame in the user's file or a module that lies beside it, if any."""
+    beside = sys.path[0]  # where the file and those it imports are laid out
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if f.filename == name or (beside and str(Path(f.filename).parent) == beside)]
+    if not frames:
+        return None
+    last = frames[-1]
+    file = name if last.filename == name else Path(last.filename).name
+    return f"{file}:{last.lineno}: {(last.line or '').strip()}"
 
 
 def _execute(path: Path, name: str) -> ModuleType:

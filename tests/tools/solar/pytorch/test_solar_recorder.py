@@ -1,6 +1,7 @@
 """A call is recorded as eager PyTorch runs it: writes, views, constants, devices, and what only some models do."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -131,3 +132,12 @@ def test_a_mask_of_positions_is_counted(graph_of: Of, mask: str, op: str, causal
     assert bool(node.attributes.get("is_causal")) == causal
     if op == "flex_attention":
         assert node.attributes["visible"] == 2 * sum(min(row + 1, 16) for row in range(128))
+
+
+def test_a_fault_in_a_module_beside_the_file_names_its_own_line(
+        graph_of: Of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_layers.py").write_text("def chosen(x):\n    return x if x.sum() > 0 else -x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(EnlistError) as fault:
+        graph_of(text=body("return chosen(a)", head="from own_layers import chosen"))
+    assert fault.value.given == "own_layers.py:2: return x if x.sum() > 0 else -x"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from enlist.tools.solar.graph import Attribute
+from enlist.tools.solar.graph import ITEM_BITS, Attribute
 from enlist.tools.solar.jaxpr.recorder import Scope, Value
 from enlist.tools.solar.jaxpr.rules import COLLECTIVES, IN_PLACE
 
@@ -26,7 +26,17 @@ def attributes(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> di
 
 def _product(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
     (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
-    return {"contract": [_ints(left), _ints(right)], "batch": [_ints(left_batch), _ints(right_batch)]}
+    return {"contract": [_ints(left), _ints(right)], "batch": [_ints(left_batch), _ints(right_batch)],
+            "multiply": _multiplied_in(low, inputs)}
+
+
+def _multiplied_in(low: Lowering, inputs: list[Value]) -> str | None:
+    """A narrower dtype in which the same products can be made, where both operands were only widened."""
+    origins = [low.recorder.origin.get(v) if isinstance(v, str) else None for v in inputs[:2]]
+    if not origins[0] or not origins[1]:
+        return None
+    kinds = {"int" in o for o in origins if o}
+    return max((o for o in origins if o), key=lambda o: ITEM_BITS[o]) if len(kinds) == 1 else None
 
 
 def _convolution(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
@@ -42,7 +52,9 @@ def _convolution(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]
 def _border(low: Lowering, source: Value, spatial: Any) -> list[list[int]]:
     """Zeros that a pad operator put around the input, by spatial dimension."""
     pads = low.recorder.padded.get(str(source), [])
-    return [[int(pads[d][0]), int(pads[d][1])] for d in spatial] if pads and all(min(p) >= 0 and p[2] == 0 for p in pads) else []
+    if not pads or any(min(p) < 0 or p[2] for p in pads):
+        return []
+    return [[int(pads[d][0]), int(pads[d][1])] for d in spatial]
 
 
 def _pad(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def scan(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Val
         inputs[consts + carries:], variables[consts + carries:], strict=True)]
     made = low.closed(body, [*held, *carried, *slices], inner)
     return [*(low.held(m, v) for m, v in zip(made[:carries], eqn.outvars, strict=False)),
-            *(_stacked(low, m, body_var, var, inner, where) for m, body_var, var in zip(
+            *(_in_place(low, m, slices, inputs[consts + carries:], var, scope)
+              or _stacked(low, m, body_var, var, inner, where) for m, body_var, var in zip(
                 made[carries:], body.jaxpr.outvars[carries:], eqn.outvars[carries:], strict=True))]
 
 
@@ -49,6 +50,22 @@ def _turn(low: Lowering, value: Value, var: Any, inner: Scope, where: str) -> Va
     base = low.recorder.tensors[value]
     shape = shape_of(var.aval)
     return low.recorder.view("loop_slice", value, shape, base.strides[len(base.shape) - len(shape):], inner, where)
+
+
+def _in_place(low: Lowering, made: Value, slices: Sequence[Value], stacks: Sequence[Value], var: Any,
+              scope: Scope) -> str | None:
+    """The stack that a turn's result is its own slice of, written in part: then nothing else is copied."""
+    at: str | None = made if isinstance(made, str) else None
+    while at is not None and at not in slices:
+        base = low.recorder.tensors[at].alias_of
+        at = base if base is not None and low.recorder.tensors[base].shape == low.recorder.tensors[at].shape else None
+    if at is None or at == made:
+        return None
+    stack = stacks[slices.index(at)]
+    if not isinstance(stack, str) or low.recorder.tensors[stack].shape != shape_of(var.aval):
+        return None
+    base_of = low.recorder.tensors[stack]
+    return low.recorder.view("lax.written", stack, base_of.shape, base_of.strides, scope)
 
 
 def _stacked(low: Lowering, made: Value, body_var: Any, var: Any, inner: Scope, where: str) -> str:

@@ -107,6 +107,8 @@ class Lowering:
             made = list(self.operator(eqn, inputs, scope))
         if len(made) == 1 and isinstance(made[0], str):
             self.remember(eqn, inputs, made[0])
+            if name in VIEWS or name == "convert_element_type":
+                self.recorder.keep_origin(made[0], inputs[0])
         return made
 
     def remember(self, eqn: Any, inputs: list[Value], made: str) -> None:
@@ -180,7 +182,7 @@ class Lowering:
 
     def _is_zero(self, value: Value) -> bool:
         known = value.value if isinstance(value, Number) else self.values.array(value)
-        return known is not None and float(known) == 0
+        return known is not None and bool(known == 0)
 
     def attributes(self, eqn: Any, inputs: list[Value], scope: Scope) -> dict[str, Attribute]:
         from enlist.tools.solar.jaxpr.attributes import attributes

@@ -25,6 +25,7 @@ _KEEP_MINUS = frozenset(("lax.convert_element_type", "lax.div", "lax.sub", "lax.
 _SAME_ELEMENTS = frozenset(f"lax.{n}" for n in ("reshape", "squeeze", "expand_dims", "transpose", "broadcast_in_dim",
                                                "stop_gradient", "copy", "optimization_barrier", "name",
                                                "sharding_constraint"))
+_TURNS = ("lax.stack", "loop_slice")  # every turn's part is masked alike
 _CHAIN = frozenset(f"lax.{n}" for n in ("mul", "div", "add", "sub", "neg", "convert_element_type", "tanh", "add_any",
                                        "reduce_precision"))
 
@@ -128,10 +129,10 @@ class _Masks:
         if node.op == "lax.select_n":
             return self._selected(node)
         first, second = self._mask(node.input("0")), self._mask(node.input("1"))
-        if node.op in _SAME_ELEMENTS and first is not None:
+        if node.op in (*_SAME_ELEMENTS, *_TURNS) and first is not None and node.op != "lax.transpose":
             return replace(first, pattern=lambda: None)
         if node.op == "lax.transpose" and first is not None:
-            return first
+            return replace(first, pattern=_turned(first))
         if node.op == "lax.mul":
             zeros = [m for m in (first, second) if m and m.kind == "zero"]
             if zeros:
@@ -249,6 +250,15 @@ class _Masks:
 def _mask(kind: Literal["zero", "minus"], shown: Any) -> Mask | None:
     count = int(np.count_nonzero(shown))
     return Mask(kind, Fraction(count, shown.size), lambda: shown) if shown.size and count < shown.size else None
+
+
+def _turned(mask: Mask) -> Callable[[], Any]:
+    """The pattern of a transposed matrix, None for more dimensions."""
+    def pattern() -> Any:
+        array = mask.pattern()
+        return array.T if array is not None and array.ndim == 2 else None
+
+    return pattern
 
 
 def _two(left: Any, right: Any, contract: Any) -> Fraction | None:

@@ -79,6 +79,7 @@ class Recorder:
         self.choices: list[str] = []
         self.counters: dict[str, Counter] = {}
         self.padded: dict[str, list[list[int]]] = {}  # by result of a pad with zeros: (before, after, between)
+        self.origin: dict[str, str] = {}  # the dtype that a tensor's values had before they were widened
         self._made = 0
 
     def snapshot(self) -> tuple[Any, ...]:
@@ -115,6 +116,13 @@ class Recorder:
         made = self.tensor(shape, dtype or base.dtype, strides=strides, alias_of=source, structure=kept)
         self.node(op, (source, *others), (made,), scope, where, **attributes)
         return made
+
+    def keep_origin(self, made: str, source: Value) -> None:
+        """Remember that a tensor's values fit a narrower dtype, since they were widened from it."""
+        if isinstance(source, str):
+            before = self.origin.get(source, self.tensors[source].dtype)
+            if ITEM_BITS[before] < ITEM_BITS[self.tensors[made].dtype] and before != "bool":
+                self.origin[made] = before
 
     def root(self, tensor: str) -> Tensor:
         found = self.tensors[tensor]

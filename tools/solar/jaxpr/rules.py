@@ -7,6 +7,7 @@ singular values) is not modelled.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, log2, prod
 from typing import Any
@@ -79,7 +80,8 @@ def _product(call: Call) -> Work:
         return Work("vector", vector_flop=out)
     if min(rows, columns) == 1 and inner <= FEW:
         return Work("vector", vector_flop=flop)
-    return Work("matmul", matrix_flop=flop, less="mask of positions" if flop < dense else "",
+    return Work("matmul", matrix_flop=flop, multiply=call.attribute("multiply", None),
+                less="mask of positions" if flop < dense else "",
                 nests=(Nest(many, rows, columns, inner),) if flop == dense else (), equation="...mk,...kn->...mn")
 
 
@@ -261,7 +263,7 @@ def _fft(call: Call) -> Work:
     tensor = call.out() if kind == "IRFFT" else call.first()
     batch = prod(tensor.shape[: len(tensor.shape) - len(lengths)])
     flop = max(0.0, 34 / 9 * points * log2(points) - 124 / 27 * points - 2 * log2(points))
-    return Work("vector", vector_flop=floor(batch * flop / (2 if "RFFT" in kind else 1)), multiply="float32")
+    return Work("vector", vector_flop=floor(batch * flop / (2 if "RFFT" in kind else 1)))
 
 
 def _collective(kind: str) -> Rule:
@@ -280,14 +282,39 @@ COLLECTIVES: Mapping[str, str] = {f"lax.{name}": kind for name, kind in {
     "all_to_all": "all_to_all", "ragged_all_to_all": "all_to_all", "ppermute": "send"}.items()}
 """What moves between devices, by operator."""
 
-RULES: dict[str, Rule] = {f"lax.{name}": rule for name, rule in {
+def _scaled(call: Call) -> Work:
+    """A product of operands with a scale per block, transposed on the right: multiplied in the operands' own dtype."""
+    return Work("matmul", matrix_flop=2 * call.out().elements * call.first().shape[-1], multiply=call.first().dtype)
+
+
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+_COMPLEX = {"lax.mul": 6, "lax.add": 2, "lax.sub": 2, "lax.reduce_sum": 2, "lax.cumsum": 2, "lax.add_any": 2}
+
+
+def _of_parts(rule: Rule) -> Rule:
+    """Complex numbers: a product has four products and two sums of reals, a product and a sum of matrices four each."""
+    def counted(call: Call) -> Work | None:
+        made = rule(call)
+        part = next((_PARTS[d] for t in (*call.node.inputs, *call.node.outputs) if (
+            d := call.graph.by_id[t].dtype) in _PARTS), None)
+        if made is None or part is None:
+            return made
+        return replace(made, multiply=part, matrix_flop=4 * made.matrix_flop,
+                       vector_flop=_COMPLEX.get(call.node.op, 1) * made.vector_flop)
+
+    return counted
+
+
+_TABLE: dict[str, Rule] = {f"lax.{name}": rule for name, rule in {
     **{name: _elements(1) for name in _ONE}, **{name: _elements(n) for name, n in _MORE.items()},
     **dict.fromkeys(_FREE, _move), **dict.fromkeys(_REDUCE, _reduction),
     "dot_general": _product, "conv_general_dilated": _convolution, "select_n": _select, "gather": _gather,
     **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _pool),
     "stack": _stack, "cholesky": _cholesky, "triangular_solve": _solve, "lu": _lu, "geqrf": _householder,
     "qr": _householder, "householder_product": _householder, "ragged_dot_general": _ragged, "fft": _fft,
-    "dynamic_update_slice": _update,
+    "dynamic_update_slice": _update, "scaled_matmul_wrapper": _scaled, "scaled_matmul": _scaled,
 }.items()} | {
     **{name: _collective(kind) for name, kind in COLLECTIVES.items()},
     **dict.fromkeys(IN_PLACE - {"lax.dynamic_update_slice"}, _scatter)}
+
+RULES: dict[str, Rule] = {name: _of_parts(rule) for name, rule in _TABLE.items()}

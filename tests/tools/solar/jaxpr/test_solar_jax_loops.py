@@ -64,3 +64,40 @@ def test_the_cheaper_branch_is_counted_and_said(priced_jax: Priced) -> None:
     assert "tensor.fp32" not in made.flop and any("the cheapest" in a for a in made.assumed)
     sure = priced_jax("fn = lambda x, w: lax.cond(2 > 1, lambda: x @ w, lambda: x)", *SQUARE)
     assert sure.flop == {"tensor.fp32": 2 * 512**3}
+
+
+DECODE = """
+def fn(params, cache, x, position):
+    def layer(x, given):
+        w, keys = given
+        new = (x @ w)[:, None]
+        keys = lax.dynamic_update_slice(keys, new, (0, position, 0))
+        weights = jax.nn.softmax(jnp.einsum('bd,bsd->bs', x, keys))
+        return jnp.einsum('bs,bsd->bd', weights, keys), keys
+    return lax.scan(layer, x, (params, cache))
+"""
+
+
+def test_decoding_reads_its_cache_once_and_writes_a_row(priced_jax: Priced) -> None:
+    layers, batch, length, width = 3, 2, 24, 32
+    made = priced_jax(DECODE, "(3, 32, 32)", "(3, 2, 24, 32)", "(2, 32)", "S((), jnp.int32)")
+    assert made.flop["tensor.fp32"] == layers * 2 * batch * width * (width + 2 * length)
+    cache = {t.way: t.bytes for t in made.transfers if t.name == "cache"}
+    assert cache == {"in": 4 * layers * batch * (length - 1) * width, "out": 4 * batch * width}
+
+
+def test_a_training_step_through_a_scan_is_three_forward_passes(priced_jax: Priced) -> None:
+    body = """
+def fn(params, x):
+    def layer(x, w):
+        q = jnp.einsum('bsd,de->bse', x, w)
+        s = jnp.where(jnp.tril(jnp.ones((16, 16), bool)), jnp.einsum('bsd,btd->bst', q, q), -jnp.inf)
+        return jnp.einsum('bst,btd->bsd', jax.nn.softmax(s), q), None
+    return (lax.scan(layer, x, params)[0] ** 2).sum()
+"""
+    shapes = ("(3, 8, 8)", "(2, 16, 8)")
+    forward = priced_jax(body, *shapes).flop["tensor.fp32"]
+    assert forward == 3 * (2 * 2 * 16 * 8 * 8 + 2 * 2 * 2 * 8 * 16 * 17 // 2)
+    first_input = 2 * 2 * 16 * 8 * 8  # nobody asks for the gradient by x, but a scan makes it in every turn
+    step = priced_jax(body, *shapes, training="backward").flop["tensor.fp32"]
+    assert 3 * forward - first_input <= step <= 3 * forward

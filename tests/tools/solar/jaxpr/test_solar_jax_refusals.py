@@ -101,8 +101,9 @@ def test_a_class_is_constructed_and_one_with_init_and_apply_is_initialised_as_sh
     plain = ("class Model:\n    def __init__(self, n):\n        self.n = n\n    def __call__(self, x):\n"
              "        return x * self.n\ndef get_init_inputs():\n    return [3]")
     assert [n.op for n in graph_of_jax(plain, "(4,)").nodes] == ["lax.mul"]
-    flax = ("class Model:\n    def init(self, key, x):\n        return {'w': jax.random.normal(key, (x.shape[1], 1 << 20))"
-            "}\n    def apply(self, variables, x):\n        return x @ variables['w']\n    def __call__(self, x):\n"
-            "        return x")
+    flax = ("class Model:\n    def init(self, key, x):\n"
+            "        return {'w': jax.random.normal(key, (x.shape[1], 1 << 20))}\n"
+            "    def apply(self, variables, x):\n        return x @ variables['w']\n"
+            "    def __call__(self, x):\n        return x")
     found = shapes_of(graph_of_jax(flax, "(4, 1024)"))
     assert found == {"params.w": ("float32", (1024, 1 << 20)), "x": ("float32", (4, 1024))}

@@ -46,6 +46,29 @@ def test_the_unit_follows_the_operands_and_not_the_result(priced_jax: Priced) ->
         assert made.flop == {f"tensor.{roof}": 2 * 8 * 8 * 64}
 
 
+def test_products_of_widened_numbers_can_be_made_in_the_narrow_dtype(priced_jax: Priced) -> None:
+    wide = "fn = lambda a, b: a.astype(f32) @ b.astype(f32).T"
+    both = priced_jax(wide, "S((8, 64), jnp.bfloat16)", "S((8, 64), jnp.bfloat16)")
+    assert both.flop == {"tensor.bf16": 2 * 8 * 8 * 64}
+    assert priced_jax(wide, "S((8, 64), jnp.bfloat16)", "(8, 64)").flop == {"tensor.fp32": 2 * 8 * 8 * 64}
+    weights = priced_jax("fn = lambda x, w: x @ w.astype(x.dtype)", "S((8, 64), jnp.bfloat16)", "S((64, 8), jnp.int4)")
+    assert weights.flop == {"tensor.bf16": 2 * 8 * 8 * 64}
+    assert weights.fused_bytes == 2 * 8 * 64 + 64 * 8 // 2 + 2 * 8 * 8
+    scaled = priced_jax("fn = jax.nn.scaled_matmul", "S((1, 128, 256), jnp.float8_e4m3fn)",
+                        "S((1, 64, 256), jnp.float8_e4m3fn)", "S((1, 128, 8), jnp.float8_e8m0fnu)",
+                        "S((1, 64, 8), jnp.float8_e8m0fnu)")
+    assert scaled.flop == {"tensor.fp8": 2 * 128 * 64 * 256}
+
+
+def test_complex_numbers_count_the_work_on_their_parts(priced_jax: Priced) -> None:
+    pair = ("S((8, 64), jnp.complex64)", "S((64, 8), jnp.complex64)")
+    assert priced_jax("fn = lambda a, b: a @ b", *pair).flop == {"tensor.fp32": 8 * 8 * 8 * 64}
+    assert priced_jax("fn = lambda a, b: a * b.T", *pair).flop == {"vector.fp32": 6 * 8 * 64}
+    spectrum = priced_jax("fn = jnp.fft.fft", "S((4, 1024), jnp.complex64)")
+    most, fewest = 4 * 5 * 1024 * 10, 4 * (34 * 1024 * 10 // 9 - 124 * 1024 // 27 - 20)
+    assert fewest - 9 <= spectrum.flop["vector.fp32"] <= min(most, fewest + 9)
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(3, 7), st.integers(1, 3), st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 2),
        st.sampled_from([(1, 1), (2, 1), (1, 2)]))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enlist.tools.solar.graph import Attribute, Graph, Node
+from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr.rules import KEPT, NEEDED
 from enlist.tools.solar.jaxpr.values import Values, thin
 
@@ -62,7 +62,7 @@ class _Masks:
                 self._readers.setdefault(tensor, []).append(node)
 
     def marked(self) -> Graph:
-        marks: dict[str, dict[str, Attribute]] = {}
+        marks: dict[str, dict[str, Any]] = {}
         for node in self._graph.nodes:
             if len(node.outputs) == 1:
                 mask = self._made(node)

@@ -164,9 +164,10 @@ def _taps_used(length: int, windows: int, kernel: int, stride: int, padding: int
 def _pool(call: Call) -> Work:
     source = call.first()
     read: Any = {k: call.attribute(k, []) for k in ("window", "strides", "padding", "base_dilation", "window_dilation")}
-    touched = prod(_touched(size, many, *(read[k][d] for k in ("window", "strides")), read["padding"][d][0],
+    touched = 1
+    for d, (size, many) in enumerate(zip(source.shape, call.out().shape, strict=True)):
+        touched *= _touched(size, many, read["window"][d], read["strides"][d], read["padding"][d][0],
                             read["window_dilation"][d], read["base_dilation"][d])
-                   for d, (size, many) in enumerate(zip(source.shape, call.out().shape, strict=True)))
     return Work("vector", vector_flop=touched, reads={source.id: min(touched, source.distinct)}, less=(
         "no window touches a part of the input" if touched < source.distinct else ""))
 

@@ -192,10 +192,9 @@ class _Parser:
         if not self.take("step"):
             return 1
         sign = -1 if self.take("-") else 1
-        value = self.number()
-        if not isinstance(value, int) or value == 0:
+        if not self.now.text.isdigit() or not self.now.text.strip("0"):
             self.fail("a step is a whole number and not 0", "a constant")
-        return sign * value
+        return sign * int(self.number())
 
     def number(self) -> int | float:
         text = self.now.text

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.runtime.ids import content_hash
 from enlist.tools.solar.loops.affine import shapes, size_values
 from enlist.tools.solar.loops.interpreter import stored_dtype
 from enlist.tools.solar.loops.program import Program
@@ -93,19 +94,10 @@ def _native(text: str, language: str, target: str | None, program: Program, inpu
     for size, value in sizes.items():
         text = re.sub(rf"(?m)^(\s*#\s*define\s+{re.escape(size)}\s+).*$", rf"\g<1>{value}", text)
     suffix = ".c" if language == "c" else ".cpp"
-    source, library = folder / f"source{suffix}", folder / "source.so"
     spelled = re.sub(rf"(?m)^(?:static\s+|inline\s+)*void\s+{re.escape(name)}\s*\(", f"void {name}(", text)
     if language == "c++":
         spelled = re.sub(rf"(?m)^void {re.escape(name)}\(", f'extern "C" void {name}(', spelled)
-    source.write_text(spelled, encoding="utf-8")
-    try:
-        done = subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
-                              capture_output=True, text=True, timeout=_COMPILE_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnlistError("tool_failed", f"the compiler did not end: {error}", fix="compile it by itself") from error
-    if done.returncode:
-        raise EnlistError("tool_failed", f"the source does not compile: {done.stderr.strip()[:500]}",
-                          fix="compile it by itself and mend it")
+    library = _compiled(spelled, compiler, ".c" if language == "c" else ".cpp", folder)
     room = shapes(program, sizes)
     held = {n: np.ascontiguousarray(a.copy()) for n, a in inputs.items()}
     for tensor in program.with_role("output"):
@@ -127,8 +119,25 @@ def _native(text: str, language: str, target: str | None, program: Program, inpu
     function = getattr(ctypes.CDLL(str(library)), name)
     function.restype = None
     function(*arguments)
-    library.unlink()
     return {t.name: held[t.name] for t in program.with_role("output")}
+
+
+def _compiled(text: str, compiler: str, suffix: str, folder: Path) -> Path:
+    """A shared library of a text, made once for each different text."""
+    stem = content_hash(text)[:16]
+    source, library = folder / f"{stem}{suffix}", folder / f"{stem}.so"
+    if library.is_file():
+        return library
+    source.write_text(text, encoding="utf-8")
+    try:
+        done = subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
+                              capture_output=True, text=True, timeout=_COMPILE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnlistError("tool_failed", f"the compiler did not end: {error}", fix="compile it by itself") from error
+    if done.returncode:
+        raise EnlistError("tool_failed", f"the source does not compile: {done.stderr.strip()[:500]}",
+                          fix="compile it by itself and mend it")
+    return library
 
 
 def _signature(text: str, target: str | None) -> tuple[str, list[tuple[str, str, bool]]]:

@@ -74,6 +74,10 @@ def _numpy(text: str, target: str | None, program: Program, inputs: Mapping[str,
         raise EnlistError("tool_failed", f"the source raised {type(error).__name__}: {error}"[:500],
                           fix="run it by itself and mend it") from error
     if result is None:
+        missing = next((t.name for t in outputs if t.name not in given), None)
+        if missing:
+            raise EnlistError("bad_input", f"the source returns nothing and has no parameter {missing} to write to",
+                              fix="return the result, or name the program's output as the source's parameter")
         return {t.name: copies[t.name] for t in outputs}
     found = result if isinstance(result, tuple | list) else (result,)
     if len(found) != len(outputs):

@@ -24,14 +24,24 @@ class Least:
 
 
 def factors(expr: Expr) -> list[Expr]:
-    """The factors of a product, through casts and signs."""
+    """The factors of a product, through casts and signs; a divisor is one as its reciprocal."""
     if isinstance(expr, Op):
         if expr.name == "*":
             return [f for a in expr.args for f in factors(a)]
+        if expr.name == "/":
+            return [*factors(expr.args[0]), expr.args[1]]
         if expr.name == "neg" or expr.name in DTYPES:
             inner = factors(expr.args[0])
             return inner if len(inner) > 1 else [expr]
     return [expr]
+
+
+def spine(expr: Expr) -> list[Op]:
+    """The operators that join the factors of a product."""
+    if not isinstance(expr, Op) or (expr.name not in ("*", "/", "neg") and expr.name not in DTYPES):
+        return []
+    inside = expr.args if expr.name == "*" else expr.args[:1]
+    return [expr, *(node for a in inside for node in spine(a))]
 
 
 def least(parts: list[frozenset[str]], out: frozenset[str], sizes: Mapping[str, int]) -> Least | None:

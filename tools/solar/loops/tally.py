@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from enlist.tools.solar.loops.affine import Form, all_vars
-from enlist.tools.solar.loops.contraction import factors, least
+from enlist.tools.solar.loops.contraction import factors, least, spine
 from enlist.tools.solar.loops.counting import components, count
 from enlist.tools.solar.loops.footprint import touched
 from enlist.tools.solar.loops.placed import Event, Placed, any_access, domain, events, index_forms, used_names
@@ -43,8 +43,8 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         return Tally(0)
     statement = one.statement
     product = _product(one, ties)
-    top = _product_nodes(statement.value) if product else []
-    written_flop = written_special = vector = special = multiplied = 0
+    joins = spine(statement.value) if product else []
+    written_flop = written_special = vector = special = 0
     seen: set[tuple[Expr, tuple[Set, ...]]] = set()
     for event in (e for e in events(one) if isinstance(e.expr, Op) and e.sure):
         expr = event.expr
@@ -60,9 +60,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
             continue
         seen.add((expr, event.sets))
         once = _once(event, _variables(expr, one, ties))
-        if any(expr is node for node in top):
-            multiplied += flop * once
-        else:
+        if not any(expr is node for node in joins):
             vector += flop * once
         special += functions * once
         if divides:
@@ -79,7 +77,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         if vector + special < written_flop + written_special and floating:
             less.append("what loops do not change is computed once")
         return Tally(points, written_flop, written_special, 0, vector, special, less=tuple(less))
-    whole = 2 * summed if not floating else multiplied + summed
+    whole = 2 * summed  # one product and one sum a point; scales and divisors can wait for the sum
     cheapest, nest = _cheapest(one, product, where, ties)
     if cheapest is not None and sum(cheapest) < whole:
         whole, vector = cheapest[0], vector + cheapest[1]
@@ -109,14 +107,6 @@ def _product(one: Placed, ties: Mapping[str, set[str]]) -> list[Expr]:
     outer = _variables(statement.target, one, {})
     reduced = set().union(*(_variables(f, one, ties) for f in found)) - outer
     return reading if len(reading) >= 2 and reduced else []
-
-
-def _product_nodes(expr: Expr) -> list[Op]:
-    """The multiplications that join factors which read tensors."""
-    if not isinstance(expr, Op):
-        return []
-    inner = [n for a in expr.args for n in _product_nodes(a)] if expr.name == "*" or len(expr.args) == 1 else []
-    return [*inner, expr] if expr.name == "*" and all(any_access(a) for a in expr.args) else inner
 
 
 def _sizes(where: Set, variables: set[str]) -> dict[str, int]:

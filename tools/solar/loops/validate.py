@@ -74,11 +74,13 @@ def _in_bounds(one: Placed, sizes: Mapping[str, tuple[int, ...]]) -> None:
         return
     for event in events(one):
         if isinstance(event.expr, Access):
-            _inside(statement.line, event.expr, *index_forms(event.expr, event.space, event.sets), sizes)
+            forms, sets = index_forms(event.expr, event.space, event.sets)
+            _inside(statement.line, event.expr, forms, sets, sizes)
         elif isinstance(event.expr, Name) and event.expr.id not in event.space.names:
             raise _at(statement.line, f"{event.expr.id} is neither a size nor a loop variable here",
                       ", ".join(event.space.names), f"declare it, or read a scalar tensor as {event.expr.id}[]")
-    _inside(statement.line, statement.target, *index_forms(statement.target, one.space, (start,)), sizes)
+    forms, sets = index_forms(statement.target, one.space, (start,))
+    _inside(statement.line, statement.target, forms, sets, sizes)
 
 
 def _inside(line: int, access: Access, forms: list[Form | None], sets: tuple[Set, ...],

@@ -21,6 +21,10 @@ _MODULES = ("numpy", "math", "scipy")
 class Expressions:
     """What names mean at a place of the source, and the program that is built from it."""
 
+    env: dict[str, Any]
+    kept: set[str]
+    depth: int
+
     def __init__(self, tree: ast.Module, functions: dict[str, ast.FunctionDef], name: str) -> None:
         self.functions, self.file = functions, name
         self.to = Builder()

@@ -97,7 +97,6 @@ def _native(text: str, language: str, target: str | None, program: Program, inpu
     name, parameters = _signature(text, target)
     for size, value in sizes.items():
         text = re.sub(rf"(?m)^(\s*#\s*define\s+{re.escape(size)}\s+).*$", rf"\g<1>{value}", text)
-    suffix = ".c" if language == "c" else ".cpp"
     spelled = re.sub(rf"(?m)^(?:static\s+|inline\s+)*void\s+{re.escape(name)}\s*\(", f"void {name}(", text)
     if language == "c++":
         spelled = re.sub(rf"(?m)^void {re.escape(name)}\(", f'extern "C" void {name}(', spelled)

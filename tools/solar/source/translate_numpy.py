@@ -61,6 +61,10 @@ class _Returned(Exception):
 
 
 class _Translator(Expressions):
+    env: dict[str, Any]
+    kept: set[str]
+    depth: int
+
     def program(self, function: ast.FunctionDef, given: dict[str, Any]) -> Program:
         changed = _subscripted(function)
         for name, one in given.items():

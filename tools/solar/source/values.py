@@ -7,6 +7,7 @@ loop around it; its temporary is then as large as the largest turn needs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.loops.program import (
@@ -23,7 +24,7 @@ from enlist.tools.solar.loops.program import (
 )
 from enlist.tools.solar.loops.types import dtype_of
 
-Dim = int | Expr
+Dim: TypeAlias = int | Num | Name | Access | Op
 
 
 @dataclass(frozen=True)

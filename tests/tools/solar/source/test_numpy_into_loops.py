@@ -257,8 +257,8 @@ def test_a_translation_gives_what_numpy_gives(case: str) -> None:
      "[np.random.rand(N, 4).astype(np.float32), np.ones((4, N), dtype=np.float32)]\n", 2 * 8 * 4 * 8),
     ("import numpy as np\ndef f(q, k):\n    s = np.zeros((9, 9))\n"
      "    for i in range(9):\n"
-     "        for j in range(i + 1):\n            s[i, j] = q[i] @ k[j]\n    return s\n\ndef get_inputs():\n    return [np.zeros((9, 4)), "
-     "np.zeros((9, 4))]\n", 2 * 45 * 4)])
+     "        for j in range(i + 1):\n            s[i, j] = q[i] @ k[j]\n    return s\n\n"
+     "def get_inputs():\n    return [np.zeros((9, 4)), np.zeros((9, 4))]\n", 2 * 45 * 4)])
 def test_shapes_come_from_annotations_and_from_get_inputs(tmp_path: Path, text: str, flop: int) -> None:
     (tmp_path / "f.py").write_text(text)
     graph = capture_numpy(tmp_path / "f.py", "f")

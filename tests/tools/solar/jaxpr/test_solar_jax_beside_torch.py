@@ -91,3 +91,22 @@ def test_the_second_count_confirms(case: tuple[str, list[str], str, str], jax_fi
     assert all(v.status != "refuted" for v in verdicts(made, again))
     wrong = made.model_copy(update={"matrix_flop": {k: n // 2 for k, n in made.matrix_flop.items()}})  # MAC for FLOP
     assert all(v.status == "refuted" for v in verdicts(wrong, again) if not v.reason.startswith("structure"))
+
+
+@pytest.mark.parametrize(("operator", "shapes"), [
+    ("lax.conv_general_dilated(a, b, (2, 2), 'SAME', rhs_dilation=(2, 2))", ((2, 16, 9, 8), (32, 16, 3, 3))),
+    ("lax.conv_general_dilated(a, b, (1, 1), 'VALID', feature_group_count=4)", ((2, 16, 9, 8), (32, 4, 3, 3))),
+    ("lax.conv_general_dilated(a, b, (1, 1), 'VALID', batch_group_count=2)", ((4, 16, 9, 8), (32, 16, 3, 3))),
+    ("lax.conv_transpose(a, b, (2, 2), 'SAME')", ((2, 8, 8, 16), (3, 3, 16, 8))),
+    ("jnp.einsum('bij,bkj->bik', a, b)", ((3, 8, 32), (3, 16, 32))),
+])
+def test_the_second_count_is_that_of_xla_for_one_operator(operator: str, shapes: tuple[tuple[int, ...], ...],
+                                                          jax_file: Callable[..., Path]) -> None:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    again = count(jax_file(f"fn = lambda a, b: {operator}", *map(str, shapes)))
+    function = eval(f"lambda a, b: {operator}", {"lax": lax, "jnp": jnp})
+    said = jax.jit(function).lower(*(jax.ShapeDtypeStruct(s, "float32") for s in shapes)).cost_analysis()
+    assert again.matmul_flop + again.convolution_flop == said["flops"]

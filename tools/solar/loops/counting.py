@@ -2,19 +2,21 @@
 
 The sum of 1 over a set is taken variable by variable. Between one lower and one upper bound the sum of a polynomial is
 again a polynomial (Faulhaber); where several bounds compete, the set is split into the cases of which one is tightest.
-Variables that share no constraint are independent and their counts multiply. A variable with coefficients beyond 1 is
-enumerated, after all others.
+Variables that share no constraint are independent and their counts multiply. Coefficients beyond 1 are
+divided out by residues, or a variable is enumerated, after all others.
 """
 
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, prod
+from itertools import product
+from math import comb, lcm, prod
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.loops.affine import Form, all_vars
 from enlist.tools.solar.loops.polyhedra import Set, equality, feasible, simplified
 
-_MOST_ENUMERATED = 200_000
+_MOST_ENUMERATED = 5_000
+_MOST_RESIDUES = 64
 Monomial = tuple[tuple[str, int], ...]
 Polynomial = dict[Monomial, Fraction]
 
@@ -58,7 +60,7 @@ def _sum(what: Polynomial, forms: Set | None, left: list[int]) -> int:
         return 0
     able = [v for v in sorted(all_vars(forms)) if all(abs(f.coef(v)) <= 1 for f in forms)]
     if not able:
-        return _enumerated(what, forms, left)
+        return _by_residue(what, forms, left)
     var = min(able, key=lambda v: sum(f.coef(v) > 0 for f in forms) * sum(f.coef(v) < 0 for f in forms))
     lower = [Form(tuple(t for t in f.terms if t[0] != var), f.const).times(-1) for f in forms if f.coef(var) > 0]
     upper = [Form(tuple(t for t in f.terms if t[0] != var), f.const) for f in forms if f.coef(var) < 0]
@@ -80,6 +82,27 @@ def _sum(what: Polynomial, forms: Set | None, left: list[int]) -> int:
 def _endless() -> EnlistError:
     return EnlistError("unsupported", "a set of points has no end", allowed="loops with bounds on both sides",
                        fix="bound every loop by sizes")
+
+
+def _by_residue(what: Polynomial, forms: Set, left: list[int]) -> int:
+    """The sum where every variable has coefficients beyond 1: with m the least common multiple of those of one, each
+    variable that it meets is taken as m*u + r for every r below m, after which its own coefficients divide out."""
+    best: tuple[int, int, tuple[str, ...]] | None = None
+    for var in sorted(all_vars(forms)):
+        multiple = lcm(*(abs(f.coef(var)) for f in forms if f.coef(var)))
+        others = tuple(sorted(all_vars(f for f in forms if abs(f.coef(var)) > 1) - {var}))
+        if best is None or multiple ** len(others) < best[0]:
+            best = multiple ** len(others), multiple, others
+    if best is None or best[0] > _MOST_RESIDUES or not best[2]:
+        return _enumerated(what, forms, left)
+    total = 0
+    for residues in product(range(best[1]), repeat=len(best[2])):
+        part, held = what, list(forms)
+        for var, r in zip(best[2], residues, strict=True):
+            stands = Form.of({var: best[1]}, r)
+            part, held = _substituted(part, var, stands), [f.with_var(var, stands) for f in held]
+        total += _sum(part, simplified(held), left)
+    return total
 
 
 def _enumerated(what: Polynomial, forms: Set, left: list[int]) -> int:

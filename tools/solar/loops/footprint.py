@@ -77,6 +77,8 @@ def _group(forms: Set, indices: tuple[Form, ...]) -> Touched:
     try:
         if image is not None:
             return Touched(count(image), True)
+        if all("'" in v for v in all_vars(forms) - used) and _rank(indices, sorted(used)) == len(used):
+            return Touched(count(forms), True)  # helpers of // and % are determined by the loops
         shadow, exact = projected(simplified(forms), used)
         if exact and _rank(indices, sorted(used)) == len(used):
             return Touched(count(shadow), True)

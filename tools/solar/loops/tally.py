@@ -79,6 +79,10 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         return Tally(points, written_flop, written_special, 0, vector, special, less=tuple(less))
     whole = 2 * summed  # one product and one sum a point; scales and divisors can wait for the sum
     cheapest, nest = _cheapest(one, product, where, ties)
+    if cheapest is None and (apart := _apart(one, product, ties)):
+        whole = 2 * touched([(where, [Form.var(v) for v in sorted(_variables(statement.target, one, ties) | apart[1])])
+                             ]).elements
+        less.append(apart[0])
     if cheapest is not None and sum(cheapest) < whole:
         whole, vector = cheapest[0], vector + cheapest[1]
         less.append("products in their cheapest order")
@@ -107,6 +111,17 @@ def _product(one: Placed, ties: Mapping[str, set[str]]) -> list[Expr]:
     outer = _variables(statement.target, one, {})
     reduced = set().union(*(_variables(f, one, ties) for f in found)) - outer
     return reading if len(reading) >= 2 and reduced else []
+
+
+def _apart(one: Placed, product: list[Expr], ties: Mapping[str, set[str]]) -> tuple[str, set[str]] | None:
+    """In loops that depend on each other: why fewer FLOP may do than one product and sum a point, and the variables,
+    beside those of the target, whose combinations no order can avoid."""
+    parts = [_variables(f, one, ties) for f in product]
+    out = _variables(one.statement.target, one, ties)
+    if len(parts) > 2:
+        return "the order of products is not known", set()
+    lone = (parts[0] ^ parts[1]) - out
+    return ("sums of one factor come first", (parts[0] | parts[1]) - lone) if lone else None
 
 
 def _sizes(where: Set, variables: set[str]) -> dict[str, int]:

@@ -128,3 +128,22 @@ def test_dead_statements_are_left_out() -> None:
     graph = lifted("input a: float32[N]\ntemp t: float32[N]\noutput c: float32[N]\n"
                    "for i in 0..N { t[i] = exp(a[i])\n c[i] = a[i] }", N=9)
     assert [n.op for n in graph.nodes] == ["loop.copy"]
+
+
+@pytest.mark.parametrize(("guard", "points"), [
+    ("(i + j) % 7 == 0", lambda n: sum(n // 7 + (r < n % 7) for r in ((-i) % 7 for i in range(n)))),
+    ("2 * i <= 3 * j and 3 * j <= 2 * i + 5",
+     lambda n: sum(max(0, min(n - 1, (2 * i + 5) // 3) - -(-2 * i // 3) + 1) for i in range(n))),
+    ("|i - j| <= 3", lambda n: 7 * n - 12)])
+def test_guards_are_counted_exactly_at_large_sizes(guard: str, points: Callable[[int], int]) -> None:
+    graph = lifted(f"input a: float32[N, N]\noutput c: float32[N, N]\nfor i in 0..N {{ for j in 0..N {{ if {guard} {{ "
+                   "c[i, j] = a[i, j] } } }", N=20_011)
+    assert graph.nodes[0].attributes["reads"] == [points(20_011)] and graph.by_id["c"].elements == points(20_011)
+
+
+def test_a_chain_of_triangular_products_is_not_charged_in_its_written_order() -> None:
+    """Written, n^4 / 24 points; by two products in turn, n^3 / 6 points each."""
+    n = 200
+    graph = lifted("input a: float32[N, N]\noutput c: float32[N, N]\nfor i in 0..N { for j in i..N { c[i, j] = 0\n for k in "
+                   "i..j + 1 { for l in k..j + 1 { c[i, j] += a[i, k] * a[k, l] * a[l, j] } } } }", N=n)
+    assert total(graph, "matrix_flop") <= 2 * 2 * comb(n + 2, 3)

@@ -144,6 +144,6 @@ def test_guards_are_counted_exactly_at_large_sizes(guard: str, points: Callable[
 def test_a_chain_of_triangular_products_is_not_charged_in_its_written_order() -> None:
     """Written, n^4 / 24 points; by two products in turn, n^3 / 6 points each."""
     n = 200
-    graph = lifted("input a: float32[N, N]\noutput c: float32[N, N]\nfor i in 0..N { for j in i..N { c[i, j] = 0\n for k in "
-                   "i..j + 1 { for l in k..j + 1 { c[i, j] += a[i, k] * a[k, l] * a[l, j] } } } }", N=n)
+    graph = lifted("input a: float32[N, N]\noutput c: float32[N, N]\nfor i in 0..N { for j in i..N { c[i, j] = 0\n "
+                   "for k in i..j + 1 { for l in k..j + 1 { c[i, j] += a[i, k] * a[k, l] * a[l, j] } } } }", N=n)
     assert total(graph, "matrix_flop") <= 2 * 2 * comb(n + 2, 3)

@@ -24,7 +24,7 @@ def lifted(body: str, **sizes: int) -> Graph:
     return lift(parse("program p\n" + "".join(f"size {n} = {v}\n" for n, v in sizes.items()) + body))
 
 
-@pytest.mark.parametrize("seed", [*range(30), *(pytest.param(n, marks=pytest.mark.slow) for n in range(30, 400))])
+@pytest.mark.parametrize("seed", [*range(15), *(pytest.param(n, marks=pytest.mark.slow) for n in range(15, 400))])
 def test_counts_equal_those_of_a_run(program_text: Callable[[int], str], seed: int) -> None:
     program = parse(program_text(seed))
     graph = lift(program)

@@ -27,7 +27,15 @@ def attributes(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> di
 def _product(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
     (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
     return {"contract": [_ints(left), _ints(right)], "batch": [_ints(left_batch), _ints(right_batch)],
-            "multiply": _multiplied_in(low, inputs)}
+            "multiply": _multiplied_in(low, inputs) or _default(eqn)}
+
+
+def _default(eqn: Any) -> str | None:
+    """JAX multiplies float32 in TF32 where the hardware has it, unless the highest precision is asked for."""
+    precision = eqn.params.get("precision")
+    asked = {str(p) for p in (precision if isinstance(precision, tuple) else (precision,))}
+    plain = all(str(v.aval.dtype) == "float32" for v in eqn.invars)
+    return "tf32" if plain and not any("HIGHEST" in a or "F32_F32_F32" in a for a in asked) else None
 
 
 def _multiplied_in(low: Lowering, inputs: list[Value]) -> str | None:
@@ -102,7 +110,8 @@ def _ragged(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
     (left, _), _ = numbers.dot_dimension_numbers
     shape = eqn.invars[0].aval.shape
     groups = _ints(numbers.rhs_group_dimensions)
-    return {"inner": prod(shape[d] for d in left), "group_dims": groups}
+    return {"inner": prod(shape[d] for d in left), "group_dims": groups, "multiply": "tf32" if all(
+        str(v.aval.dtype) == "float32" for v in eqn.invars[:2]) else None}
 
 
 def _peers(eqn: Any, scope: Scope) -> int:

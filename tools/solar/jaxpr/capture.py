@@ -142,6 +142,8 @@ def _sentences(recorder: Recorder, loaded: Loaded, training: str | None) -> list
     lines.append(f"dtype: {dtype}")
     lines.append("mode: one call of the function under jax.jit" + (
         ", with gradients of the sum of its results" if training else ""))
+    if any(n.attributes.get("multiply") == "tf32" for n in recorder.nodes):
+        lines.append("precision of products: JAX's default, so float32 ones run at the TF32 rate where there is one")
     if loaded.numbers:
         lines.append(f"numbers: {', '.join(loaded.numbers[:6])}, as get_inputs has them")
     if any(n.op in ("lax.dynamic_update_slice", "lax.scatter") for n in recorder.nodes):

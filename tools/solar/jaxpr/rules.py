@@ -98,7 +98,7 @@ def _ragged(call: Call) -> Work:
     each = right.distinct // max(1, count)
     rows = out.elements // max(1, out.shape[-1])
     return Work("matmul", matrix_flop=2 * inner * out.elements, reads={right.id: each * min(count, rows)},
-                surely={right.id: each}, less="routed rows only")
+                surely={right.id: each}, multiply=call.attribute("multiply", None), less="routed rows only")
 
 
 FEW = 16

@@ -22,7 +22,8 @@ def assumptions(graph: Graph, items: Sequence[Priced], dtype: str | None, ruling
     ops = {node.op for node in graph.nodes}
     said = ruling.said()
     lines = ["caches: cold, so inputs start and outputs end in DRAM" if not ruling.warm else f"caches: {said['cache']}"]
-    kinds = {i.work.kind for i in items if i.work and "float32" in {graph.by_id[t].dtype for t in i.node.inputs}}
+    kinds = {i.work.kind for i in items if i.work and not i.work.multiply and
+             "float32" in {graph.by_id[t].dtype for t in i.node.inputs}}
     if ruling.strict_fp32:
         lines.append("precision: float32 is multiplied in float32")
     elif rules := [rule for kind, rule in _FLOAT32_RULES.items() if kind in kinds]:

@@ -15,8 +15,9 @@ from enlist.tools.solar.rules import work
 from enlist.tools.solar.work import Work
 
 SPECIAL, DRAM, LINK = "special", "dram", "link"
-_SHORT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": "int8", "uint8": "int8",
-          "int4": "int4", "uint4": "int4", "float4_e2m1fn": "fp4", "float6_e2m3fn": "fp6", "float6_e3m2fn": "fp6"}
+_SHORT = {"tf32": "tf32", "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": "int8",
+          "uint8": "int8", "int4": "int4", "uint4": "int4", "float4_e2m1fn": "fp4", "float6_e2m3fn": "fp6",
+          "float6_e3m2fn": "fp6"}
 _ON_VECTOR = {"fp8": "fp16", "fp6": "fp16", "fp4": "fp16"}
 _FASTER_KNOWN = ("matmul", "convolution", "attention")
 _HALVES = ("float16", "bfloat16")  # special functions of two packed halves may be one evaluation
@@ -80,7 +81,7 @@ def _roofs(graph: Graph, node: Node, cost: Work, ruling: Ruling) -> tuple[str | 
     name = short(fastest)
     if not name:
         return None, None, False
-    matrix = f"tensor.{name}"
+    matrix = f"tensor.{'fp32' if name == 'tf32' and ruling.strict_fp32 else name}"
     if name == "fp32" and not ruling.strict_fp32 and cost.kind in ("convolution", "attention"):
         matrix = "tensor.tf32"
     floats = next((short(d) for d in FLOATS if d in dtypes), name)

@@ -20,20 +20,20 @@ TEN = 10 * 2 * 512**3
 ])
 def test_a_loop_counts_every_turn_and_reads_what_it_needs_once(body: str, priced_jax: Priced) -> None:
     made = priced_jax(body, *SQUARE)
-    assert made.flop == {"tensor.fp32": TEN} and TEN == 2_684_354_560
+    assert made.flop == {"tensor.tf32": TEN} and TEN == 2_684_354_560
     assert made.fused_bytes == 3 * 512 * 512 * 4
 
 
 def test_a_loop_whose_count_depends_on_data_counts_no_turn_unless_told(priced_jax: Priced) -> None:
     body = "fn = lambda x, w: lax.while_loop(lambda s: s.sum() < 10, lambda s: s @ w, x)"
     unknown, told = priced_jax(body, *SQUARE), priced_jax(body, *SQUARE, inputs="trips=10")
-    assert "tensor.fp32" not in unknown.flop and any("trip count depends on data" in a for a in unknown.assumed)
-    assert told.flop["tensor.fp32"] == TEN and any("10 turns, as given" in a for a in told.assumed)
+    assert "tensor.tf32" not in unknown.flop and any("trip count depends on data" in a for a in unknown.assumed)
+    assert told.flop["tensor.tf32"] == TEN and any("10 turns, as given" in a for a in told.assumed)
 
 
 def test_nested_loops_multiply(priced_jax: Priced) -> None:
     body = ("fn = lambda x, w: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, 5, lambda j, d: d @ w, c), x)")
-    assert priced_jax(body, *SQUARE).flop == {"tensor.fp32": 15 * 2 * 512**3}
+    assert priced_jax(body, *SQUARE).flop == {"tensor.tf32": 15 * 2 * 512**3}
 
 
 def test_a_stack_of_inputs_is_read_once_and_a_stack_of_results_written_once(priced_jax: Priced) -> None:
@@ -61,9 +61,9 @@ def test_a_thousand_additions_fused_move_their_ends(priced_jax: Priced) -> None:
 
 def test_the_cheaper_branch_is_counted_and_said(priced_jax: Priced) -> None:
     made = priced_jax("fn = lambda x, w: lax.cond(x.sum() > 0, lambda: x @ w, lambda: x)", *SQUARE)
-    assert "tensor.fp32" not in made.flop and any("the cheapest" in a for a in made.assumed)
+    assert "tensor.tf32" not in made.flop and any("the cheapest" in a for a in made.assumed)
     sure = priced_jax("fn = lambda x, w: lax.cond(2 > 1, lambda: x @ w, lambda: x)", *SQUARE)
-    assert sure.flop == {"tensor.fp32": 2 * 512**3}
+    assert sure.flop == {"tensor.tf32": 2 * 512**3}
 
 
 DECODE = """
@@ -81,7 +81,7 @@ def fn(params, cache, x, position):
 def test_decoding_reads_its_cache_once_and_writes_a_row(priced_jax: Priced) -> None:
     layers, batch, length, width = 3, 2, 24, 32
     made = priced_jax(DECODE, "(3, 32, 32)", "(3, 2, 24, 32)", "(2, 32)", "S((), jnp.int32)")
-    assert made.flop["tensor.fp32"] == layers * 2 * batch * width * (width + 2 * length)
+    assert made.flop["tensor.tf32"] == layers * 2 * batch * width * (width + 2 * length)
     cache = {t.way: t.bytes for t in made.transfers if t.name == "cache"}
     assert cache == {"in": 4 * layers * batch * (length - 1) * width, "out": 4 * batch * width}
 
@@ -96,8 +96,8 @@ def fn(params, x):
     return (lax.scan(layer, x, params)[0] ** 2).sum()
 """
     shapes = ("(3, 8, 8)", "(2, 16, 8)")
-    forward = priced_jax(body, *shapes).flop["tensor.fp32"]
+    forward = priced_jax(body, *shapes).flop["tensor.tf32"]
     assert forward == 3 * (2 * 2 * 16 * 8 * 8 + 2 * 2 * 2 * 8 * 16 * 17 // 2)
     first_input = 2 * 2 * 16 * 8 * 8  # nobody asks for the gradient by x, but a scan makes it in every turn
-    step = priced_jax(body, *shapes, training="backward").flop["tensor.fp32"]
+    step = priced_jax(body, *shapes, training="backward").flop["tensor.tf32"]
     assert 3 * forward - first_input <= step <= 3 * forward

@@ -8,7 +8,7 @@ from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr import rules as jaxpr
 from enlist.tools.solar.loops import rules as loops
 from enlist.tools.solar.rules import aten
-from enlist.tools.solar.rules.structure import ROWS
+from enlist.tools.solar.rules.structure import PART, ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
 RULES: dict[str, Rule] = {**aten.RULES, **jaxpr.RULES, **loops.RULES}
@@ -23,6 +23,8 @@ def work(graph: Graph, node: Node) -> Work | None:
     made = rule(Call(graph, node))
     if made is not None and made.multiply is None and "." not in node.op:
         made = _of_parts(graph, node, made)
+    if made is not None and not made.less and PART in node.attributes:
+        made = replace(made, less=str(node.attributes[PART]))
     share = node.attributes.get(ROWS)
     return _of_rows(graph, node, made, share) if made is not None and isinstance(share, list) else made
 
@@ -47,5 +49,5 @@ def _of_rows(graph: Graph, node: Node, made: Work, share: list[Any]) -> Work:
         if place == 0 or shape == out.shape or share[2]:
             surely[tensor] = int(min(surely.get(tensor, made.reads.get(tensor, known)), known) * part)
     return replace(made, matrix_flop=int(made.matrix_flop * part), vector_flop=int(made.vector_flop * part),
-                   special=int(made.special * part), surely=surely, nests=(),
+                   special=int(made.special * part), surely=surely, nests=(), twice=False,
                    less=made.less or f"only {part} of the rows are used")

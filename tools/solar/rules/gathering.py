@@ -64,9 +64,12 @@ def _written(call: Call, base: Tensor, source: Tensor | None) -> tuple[int, int]
     if call.node.op.startswith("scatter"):  # each line of indices along the dimension writes somewhere
         size = index.shape[int(dim)] if index.shape else 1
         return index.elements, index.elements // max(1, size)
-    if call.node.op in ("index_put", "_index_put_impl", "_unsafe_index_put", "put"):
+    if call.node.op == "put":
+        each = 1
+    elif "index_put" in call.node.op:  # which dimensions are indexed is not in the graph: the largest ones at most
         indexed = sum(s in ("index", "indices") for s in call.node.slots)
-        each = prod(base.shape[indexed:]) if call.node.op != "put" else 1
+        least = prod(sorted(base.shape)[:max(0, len(base.shape) - indexed)])
+        each = max(least, source.elements // max(1, _places(call)) if source is not None else 0)
     else:
         each = base.elements // max(1, base.shape[int(dim)] if base.shape else 1)
     return min(_places(call) * each, base.distinct), min(each, base.distinct)
@@ -89,6 +92,11 @@ def _between(call: Call) -> Work:
     return Work("vector" if adds else "move", vector_flop=adds, reads={source.id: min(out.elements, source.distinct)})
 
 
+def _affine_grid(call: Call) -> Work:
+    """Each place is a matrix times its coordinates: per component at least one product and one sum."""
+    return Work("vector", vector_flop=2 * call.out().elements)
+
+
 def _grid(call: Call) -> Work:
     """Where the grid points to is data, and points outside need no input."""
     source, grid = call.first(), call.tensor("grid")
@@ -103,4 +111,5 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("index", "_unsafe_index", "index_select", "gather", "take"), _gather), "embedding": _embedding,
     **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag"), _embedding_bag),
     **dict.fromkeys(IN_PLACE, _scatter), **dict.fromkeys(_UPSAMPLE, _between),
-    **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"), _grid)}
+    **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"), _grid),
+    "affine_grid_generator": _affine_grid}

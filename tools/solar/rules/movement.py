@@ -9,12 +9,13 @@ from math import prod
 from enlist.tools.solar.rules.extent import triangle
 from enlist.tools.solar.work import Call, Rule, Work
 
-_MADE = ("arange", "full", "zeros", "ones", "empty", "eye", "linspace", "logspace", "scalar_tensor", "new_zeros",
+MADE = ("arange", "full", "zeros", "ones", "empty", "eye", "linspace", "logspace", "scalar_tensor", "new_zeros",
          "new_ones", "new_full", "new_empty", "new_empty_strided", "zeros_like", "ones_like", "full_like", "empty_like",
          "empty_strided", "empty_permuted", "rand", "randn", "randint", "randperm", "rand_like", "randn_like",
          "randint_like", "tril_indices", "triu_indices", "hann_window", "hamming_window", "blackman_window",
          "bartlett_window", "kaiser_window", "normal", "uniform", "exponential", "log_normal", "cauchy", "geometric",
          "random", "zero", "fill", "normal_functional", "fft_fftfreq", "fft_rfftfreq", "_efficientzerotensor", "range")
+"""Operators that read nothing of what their result is like."""
 _COPIES = ("clone", "cat", "_cat", "stack", "_stack", "_chunk_cat", "constant_pad_nd", "_to_copy", "repeat", "flip",
            "roll", "rot90", "diag_embed", "contiguous", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
            "native_channel_shuffle", "repeat_interleave", "block_diag", "lift", "lift_fresh_copy", "_pin_memory",
@@ -70,6 +71,6 @@ def _fold(call: Call) -> Work:
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(_MADE, _made), **dict.fromkeys(_COPIES, _copy), "copy": _over,
+    **dict.fromkeys(MADE, _made), **dict.fromkeys(_COPIES, _copy), "copy": _over,
     **dict.fromkeys(("triu", "tril"), _triangle), **dict.fromkeys(("where", "masked_fill"), _select_by_data),
     "im2col": _unfold, "unfold": _unfold, "col2im": _fold, "fold": _fold}

@@ -64,7 +64,14 @@ def _weight_norm(call: Call) -> Work:
                 group=direction.elements // max(1, size.elements), twice=True)
 
 
+def _renorm(call: Call) -> Work:
+    """Norms of all slices; scaling only where one is too long, which data decide."""
+    source, order = call.first(), call.attribute("p", 2)
+    return Work("vector", vector_flop=(2 if order == 2 else 1) * source.elements,
+                special=0 if order in (1, 2) else source.elements)
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(FLOP, _norm), **dict.fromkeys(_SOFTMAX, _softmax),
-    **dict.fromkeys(("_weight_norm_interface", "_weight_norm"), _weight_norm),
+    "renorm": _renorm, **dict.fromkeys(("_weight_norm_interface", "_weight_norm"), _weight_norm),
 }

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from enlist.tools.solar.graph import Graph, Node, Structure
 from enlist.tools.solar.rules.extent import triangle
 from enlist.tools.solar.rules.masks import MASKED, Positions
+from enlist.tools.solar.rules.movement import MADE
 from enlist.tools.solar.rules.needs import needs, sparse
 from enlist.tools.solar.rules.readers import needed_parts
 
@@ -27,6 +28,8 @@ VISIBLE = "visible"
 ROWS = "needed_rows"
 """The attribute of an operator that says which share of its result's rows is needed, as [numerator, denominator, by
 gates]."""
+PART = "read_in_part"
+"""The attribute of an operator that says what it reads of a tensor from outside, where nobody reads the rest."""
 BORDER = "border"
 """The attribute of a convolution that says how many zeros a pad operator put around its input: (before, after) by
 spatial dimension."""
@@ -221,6 +224,8 @@ def propagate(graph: Graph) -> Graph:
             marks.setdefault(node.id, {})[KEPT] = known[node.inputs[0]]
     for name, border in _borders(graph).items():
         marks.setdefault(name, {})[BORDER] = border
+    for name, words in _parts(graph).items():
+        marks.setdefault(name, {})[PART] = words
     for name, pairs_seen in _visible(graph, known, positions).items():
         marks.setdefault(name, {})[VISIBLE] = pairs_seen
     if known == tags and not marks:
@@ -285,6 +290,27 @@ def _visible(graph: Graph, known: Mapping[str, str], positions: Positions) -> di
             count = mask.elements // max(1, rows * columns) * triangle(rows, columns, 0, kept == "upper")
         if count is not None:
             found[node.id] = count
+    return found
+
+
+def _parts(graph: Graph) -> dict[str, str]:
+    """By operator, words for a tensor from outside that is read in part, since only some slices of it are used."""
+    used: dict[str, dict[str, int]] = {}
+    readers: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        if node.op in MADE or all(graph.by_id[t].alias_of is not None for t in node.outputs):
+            continue
+        for tensor in node.inputs:
+            root = graph.root(tensor)
+            if graph.by_id[root].role not in ("intermediate", "output"):
+                used.setdefault(root, {})[tensor] = graph.by_id[tensor].distinct
+                readers.setdefault(root, set()).add(node.id)
+    found = {}
+    for root, parts in used.items():
+        total, known = sum(parts.values()), graph.by_id[root]
+        if total < known.distinct:
+            words = f"{total} of {known.distinct} elements of {known.name or root} are read"
+            found.update(dict.fromkeys(readers[root], words))
     return found
 
 

@@ -80,9 +80,9 @@ class _Lift:
             "matrix_flop": sum(t.matrix for t in tallies), "vector_flop": sum(t.vector for t in tallies),
             "special": sum(t.special for t in tallies), "as_written_flop": sum(t.written_flop for t in tallies),
             "as_written_special": sum(t.written_special for t in tallies), "points": sum(t.points for t in tallies),
-            "reads": [i[1] for i in inputs], "surely": [i[2] for i in inputs], "writes": wrote.elements,
+            "reads": [i[1] for i in inputs], "surely": [i[2] for i in inputs], "writes": wrote.elements,  # type: ignore
             "equation": main.equation, "less": ", ".join(less), "window": main.window,
-            "nests": [[n.batch, n.m, n.n, n.k] for t in tallies if (n := t.nest)],
+            "nests": [[n.batch, n.m, n.n, n.k] for t in tallies if (n := t.nest)],  # type: ignore
             "turns": self._turns(group)}
         lines = f"line {group.steps[0].placed.statement.line}" if group.steps[0].placed.statement.line else ""
         node = Node(id=f"n{place}", op=f"loop.{_kind(group, main)}", inputs=tuple(i[0] for i in inputs),

@@ -43,10 +43,10 @@ def reads(group: Group, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tupl
     found = {}
     for tensor in (*direct, *(t for t in chosen if t not in direct)):
         whole = touched(direct[tensor]) if direct[tensor] else Touched(0, True)
-        sure = whole if certain[tensor] == direct[tensor] else touched(certain[tensor])
+        sure = whole if certain[tensor] == direct[tensor] else touched(certain[tensor])  # type: ignore
         extra = chosen.get(tensor, (0, 0))
         most = prod(shapes[tensor])
-        found[tensor] = (min(most, whole.elements + extra[0]), min(most, max(sure.elements, extra[1])),
+        found[tensor] = (min(most, whole.elements + extra[0]), min(most, max(sure.elements, extra[1])),  # type: ignore
                          whole.exact and tensor not in chosen)
     return found
 

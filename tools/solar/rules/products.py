@@ -94,7 +94,7 @@ def _matmul(call: Call) -> Work | None:
         rows, batch = left.shape[-2], batch_of(left) if flat else _batches(left, right)
     structures = ("dense" if one_row else kept_left, "dense" if one_column else right.structure)
     if turned:
-        structures = structures[0], _TURNED.get(structures[1], structures[1])
+        structures = structures[0], _TURNED.get(structures[1], structures[1])  # type: ignore
     cost = product(rows, inner, columns, structures, needed)
     used = f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest"
     names = [f"{t.structure} {t.name or 'operand'}" for t in (left, right) if t.structure not in ("dense", "constant")]

@@ -101,14 +101,14 @@ def mean(to: Builder, array: Array, axis: object = None, keepdims: bool = False)
     gone = axes_of(axis, len(array.shape), to.line)
     dtype = array.dtype if array.dtype in FLOATS else "float64"
     total = reduced(to, array, "+=", axis, keepdims, dtype)
-    n: Dim = reduce(times, (array.shape[a] for a in gone), 1)
+    n: Dim = reduce(times, (array.shape[a] for a in gone), 1)  # type: ignore
     return combined(to, lambda x: Op("/", (x, dim(n))), total)
 
 
 def variance(to: Builder, array: Array, axis: object = None, keepdims: bool = False, ddof: int = 0) -> Array:
     away = elementwise(to, "-", array, mean(to, array, axis, True))
     total = reduced(to, power(to, away, 2), "+=", axis, keepdims)
-    n: Dim = minus(reduce(times, (array.shape[a] for a in axes_of(axis, len(array.shape), to.line)), 1), ddof)
+    n: Dim = minus(reduce(times, (array.shape[a] for a in axes_of(axis, len(array.shape), to.line)), 1), ddof)  # type: ignore
     return combined(to, lambda x: Op("/", (x, dim(n))), total)
 
 
@@ -216,13 +216,13 @@ def reshaped(to: Builder, array: Array, shape: Sequence[object]) -> Array:
     wanted = [s for s in shape if s != -1]
     if any(not isinstance(s, int) for s in (*old, *wanted)):
         raise fault(to.line, "a reshape of a size that depends on a loop")
-    total, known = prod(int(s) for s in old), prod(int(s) for s in wanted)  # type: ignore[call-overload]
+    total, known = prod(int(s) for s in old), prod(int(s) for s in wanted)  # type: ignore
     new = [int(s) if s != -1 else total // max(1, known) for s in shape]  # type: ignore[call-overload]
     if prod(new) != total:
         raise EnlistError("bad_input", f"line {to.line}: {list(old)} cannot become {list(new)}", fix="mend the shape")
 
     def at(index: tuple[Expr, ...]) -> Expr:
-        return array.at(tuple(_by_groups(index, new, [int(s) for s in old])))  # type: ignore[call-overload]
+        return array.at(tuple(_by_groups(index, new, [int(s) for s in old])))  # type: ignore
     return Array(tuple(new), array.dtype, at, array.owner)
 
 

@@ -94,7 +94,7 @@ def _slice(to: Builder, part: slice, size: Dim) -> tuple[Dim, int, Dim]:
             raise fault(to.line, "a slice backwards that depends on a loop")
         low, stop, _ = slice(part.start, part.stop, step).indices(size)
         return low, step, len(range(low, stop, step))
-    low = ends[0] if ends[0] is not None else 0
+    low = ends[0] if ends[0] is not None else 0  # type: ignore
     high = ends[1] if ends[1] is not None else size
     if isinstance(size, int):
         high = min(high, size) if isinstance(high, int) else high

@@ -2,7 +2,8 @@
 
 A row is all that has the same indices but the last. Operators that work on each row alone (linear layers, norms over
 the last dimension, elementwise work) hand the share on to their inputs; a slice or selection of rows makes it smaller,
-and so does a product with gates of which only K of E are not zero (a mixture of experts written over all experts).
+and so does a product with gates of which only K of E are not zero (a mixture of experts written over all experts, or
+one expert after the other with a mask of the tokens that chose it: over all experts, K of E on average).
 Whatever mixes rows needs all of them. A share only ever lowers a count, so that a bound stays one.
 """
 
@@ -19,7 +20,12 @@ _OVER_LAST = frozenset(("softmax", "_softmax", "log_softmax", "_log_softmax", "l
                         "rms_norm", "_fused_rms_norm"))
 _POINTWISE = frozenset((
     "add", "sub", "mul", "div", "relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg", "abs", "sqrt", "rsqrt", "pow",
-    "leaky_relu", "hardtanh", "hardswish", "softplus", "mish", "elu", "dropout", "clamp", "erf", "where", "square"))
+    "leaky_relu", "hardtanh", "hardswish", "softplus", "mish", "elu", "dropout", "clamp", "erf", "where", "square",
+    "masked_fill"))
+
+
+_CLOSING = ("mul", "where", "masked_fill")
+"""Operators whose result is zero where a gate is closed."""
 
 
 def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, tuple[Fraction, bool]]:
@@ -42,7 +48,7 @@ def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, tuple[Fracti
             share = _handed_on(graph, node, place, here, gates)
             if node.op in _ROWS and gated & set(node.outputs):
                 share = here  # of the weights of experts as well
-            if share < 1 and (gated & set(node.outputs) or (node.op == "mul" and gates.keys() & set(node.inputs))):
+            if share < 1 and (gated & set(node.outputs) or (node.op in _CLOSING and gates.keys() & set(node.inputs))):
                 gated.add(tensor)
             wanted[tensor] = max(wanted.get(tensor, Fraction(0)), share)
     return found
@@ -69,23 +75,54 @@ def _handed_on(graph: Graph, node: Node, place: int, here: Fraction, gates: Mapp
         return here if place == 0 and last else WHOLE_NEED
     if node.op in _POINTWISE and source.shape == out.shape:
         others = [gates[t] for i, t in enumerate(node.inputs) if i != place and t in gates]
-        return min([here, *others]) if node.op == "mul" else here
+        closes = node.op == "mul" or (node.op == "where" and node.slots[place] == "self"
+                                      and node.attributes.get("other") == 0) or (
+            node.op == "masked_fill" and place == 0 and node.attributes.get("value") == 0)
+        return min([here, *others]) if closes else here
     return WHOLE_NEED
 
 
 def sparse(graph: Graph) -> dict[str, Fraction]:
-    """Tensors of which only K of E elements along a dimension are not zero, with K / E: zeros into which a scatter puts
-    K values, and what is only a view or a scaling of that."""
+    """Tensors of which only a share of the elements is not zero: zeros into which a scatter puts K of E values along a
+    dimension, comparisons of the choices of `topk` with the number of one of E experts (each is chosen one time in E on
+    average), and what is only a view, a scaling or a sum of that."""
     found: dict[str, Fraction] = {}
+    closed: dict[str, Fraction] = {}  # true where a gate is closed, with the share that is open
+    counted: set[str] = set()  # the numbers of experts in turn
+    choices: dict[str, int] = {}  # by tensor of choices, among how many
     for node in graph.nodes:
+        if node.op == "arange" or (counted & set(node.inputs) and node.op in _VIEWS):
+            counted.update(node.outputs)
         if not node.inputs or not node.outputs:
             continue
-        first, index = graph.by_id[node.inputs[0]], node.input("index")
-        if node.op == "scatter" and first.structure == "zero" and index is not None:
-            dim = int(node.attributes.get("dim") or 0) % max(1, len(first.shape))  # type: ignore[arg-type]
-            put = graph.by_id[index].shape
-            if len(put) == len(first.shape) and put[dim] < first.shape[dim]:
-                found[node.outputs[0]] = Fraction(put[dim], first.shape[dim])
-        elif node.inputs[0] in found and (node.op in _VIEWS or node.op in ("mul", "div")):
-            found[node.outputs[0]] = found[node.inputs[0]]
-    return found
+        first, out = graph.by_id[node.inputs[0]], node.outputs[0]
+        if node.op == "topk":
+            size = first.shape[int(node.attributes.get("dim", -1) or 0)] if first.shape else 1  # type: ignore[arg-type]
+            choices.update((t, size) for t in node.outputs if graph.by_id[t].dtype == "int64")
+        elif node.inputs[0] in choices and (node.op in _VIEWS or node.op in ("select", "slice")):
+            choices[out] = choices[node.inputs[0]]
+        elif node.op == "eq" and node.inputs[0] in choices and (
+                isinstance(node.attributes.get("other"), int) or set(node.inputs[1:]) & counted):
+            found[out] = Fraction(1, max(1, choices[node.inputs[0]]))
+        elif node.op == "scatter" and (share := _scattered(graph, node)) is not None:
+            found[out] = share
+        elif node.op in ("sum", "any", "amax") and node.inputs[0] in found:
+            found[out] = min(WHOLE_NEED, found[node.inputs[0]] * (first.elements // max(1, graph.by_id[out].elements)))
+        elif node.op in ("logical_not", "bitwise_not") and node.inputs[0] in found:
+            closed[out] = found[node.inputs[0]]
+        elif node.op == "mul" and (shares := [found[t] for t in node.inputs if t in found]):
+            found[out] = min(shares)
+        elif node.inputs[0] in found and (node.op in _VIEWS or node.op in ("div", "ne", "gt", "select")):
+            found[out] = found[node.inputs[0]]
+        elif node.inputs[0] in closed and node.op in _VIEWS:
+            closed[out] = closed[node.inputs[0]]
+    return found | closed
+
+
+def _scattered(graph: Graph, node: Node) -> Fraction | None:
+    """The share of zeros that a scatter overwrites, where it is less than one."""
+    first, index = graph.by_id[node.inputs[0]], node.input("index")
+    dim = int(node.attributes.get("dim") or 0) % max(1, len(first.shape))  # type: ignore[arg-type]
+    put = graph.by_id[index].shape if index is not None else ()
+    known = first.structure == "zero" and len(put) == len(first.shape) and put[dim] < first.shape[dim]
+    return Fraction(put[dim], first.shape[dim]) if known else None

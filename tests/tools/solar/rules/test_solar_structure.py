@@ -166,17 +166,26 @@ def test_structure_that_is_lost_is_not_claimed(graph_of: Capture, expression: st
     assert not {"upper", "lower", "structure"} & set(last.less.split()) and last.flop > 0
 
 
-def test_experts_behind_closed_gates_do_nothing(model_file: Callable[..., object]) -> None:
+ONE_BY_ONE = "sum(torch.zeros(64, 32) + {} for e in range(8))"
+ALL = "torch.einsum('td,edf->etf', x, self.up)"
+
+
+@pytest.mark.parametrize("combined", [
+    f"({ALL} * torch.zeros(64, 8).scatter(1, sel, top).t().unsqueeze(-1)).sum(0)",
+    f"({ALL} * (F.one_hot(sel, 8) * top[..., None]).sum(1).t()[..., None]).sum(0)",
+    ONE_BY_ONE.format("(x @ self.up[e]) * (top * (sel == e)).sum(-1, keepdim=True)"),
+    ONE_BY_ONE.format("torch.where((sel == e).any(-1)[:, None], x @ self.up[e], 0.)"),
+    ONE_BY_ONE.format("(x @ self.up[e]).masked_fill(~(sel == e).any(-1)[:, None], 0.)")])
+def test_experts_behind_closed_gates_do_nothing(model_file: Callable[..., object], combined: str) -> None:
+    """Each token chooses two experts of eight, however the choice is written."""
     from enlist.tools.solar.pytorch.capture import capture
 
-    text = ("import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def __init__(self):\n"
-            "        super().__init__()\n        self.up = nn.Parameter(torch.rand(8, 16, 32))\n"
-            "    def forward(self, x, r):\n        top, sel = r.topk(2, dim=-1)\n"
-            "        gates = torch.zeros(64, 8).scatter(1, sel, top)\n"
-            "        y = torch.einsum('td,edf->etf', x, self.up)\n"
-            "        return (y * gates.t().unsqueeze(-1)).sum(0)\n"
-            "def get_inputs():\n    return [torch.rand(64, 16), torch.rand(64, 8)]\n")
-    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 64 * 2 * 16 * 32  # two experts of eight a token
+    text = ("import torch\nimport torch.nn.functional as F\nfrom torch import nn\nclass Model(nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n"
+            "        self.up = nn.Parameter(torch.rand(8, 17, 32))\n"
+            f"    def forward(self, x, r):\n        top, sel = r.topk(2, dim=-1)\n        return {combined}\n"
+            "def get_inputs():\n    return [torch.rand(64, 17), torch.rand(64, 8)]\n")
+    assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * 64 * 2 * 17 * 32
 
 
 def test_only_the_last_position_is_worked_on_where_only_it_is_used(model_file: Callable[..., object]) -> None:

@@ -97,3 +97,11 @@ def test_a_training_step_counts_three_times_the_products_of_its_forward_pass(mod
     made = bounds(capture(model_file(text=text), training="step:adamw"), resolve(["H100 PCIe"]))
     convolution, linear = 2 * 32 * 3 * 4 * 9 * 49, 2 * 32 * 4 * 5
     assert made.matrix_flop == {"convolution": 2 * convolution, "matmul": 3 * linear} and made.unmodelled == ()
+
+
+@pytest.mark.parametrize(("lines", "named"), [
+    ("return x[:, :5].cumsum(1)", "45 of 72 elements of x are read"), ("a, b = x.chunk(2, 1); return a * b", ""),
+    ("return x.cumsum(1)", ""), ("return x[:, 0].clone() + x[:, 1:].sum(1)", "")])
+def test_what_is_read_of_an_input_in_part_is_named(price: Price, lines: str, named: str) -> None:
+    made = price("x", lines, "torch.rand(9, 8)")
+    assert {t.less for t in made.devices[0].terms} == {named}

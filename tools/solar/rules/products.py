@@ -20,8 +20,7 @@ from enlist.tools.solar.work import Call, Nest, Rule, Work
 PRODUCTS = ("linear", "mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "_int_mm")
 """Matrix products by the names that capture leaves."""
 
-_OTHER_NAMES = ("vdot", "addbmm", "addmv", "_addmm_activation", "linalg_matmul", "mkldnn_linear", "_foreach_mm",
-                "cublas_addmm", "_sparse_mm_dense")
+_OTHER_NAMES = ("vdot", "addbmm", "addmv", "_addmm_activation", "linalg_matmul", "mkldnn_linear")
 FEW = 16
 """A sum of so few scaled vectors is no matrix product."""
 _SHAPED = ("upper", "lower", "diagonal", "zero")

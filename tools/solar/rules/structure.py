@@ -45,6 +45,8 @@ _VIEWS = frozenset(("view", "reshape", "expand", "unsqueeze", "squeeze", "slice"
 _PRODUCTS = frozenset(("mm", "bmm", "matmul", "linear"))
 _SHAPED = ("upper", "lower", "diagonal", "zero")
 _EVERYWHERE = ("zero", "constant", "-inf")
+_ZERO_AT_MINUS_INFINITY = frozenset(("softmax", "_softmax", "_safe_softmax", "exp", "exp2", "relu", "relu6", "sigmoid",
+                                     "softplus", "hardsigmoid"))
 _MADE_EQUAL = frozenset(("ones", "full", "ones_like", "full_like", "new_ones", "new_full"))
 
 
@@ -183,7 +185,7 @@ def _of_masks(op: str, first: str, tags: Sequence[str], attributes: Mapping[str,
     if op in ("ne", "gt") and value == 0 and first in ("lower", "upper"):
         return first
     if first.startswith("masked "):
-        if op in ("softmax", "_softmax", "_safe_softmax", "exp", "exp2"):
+        if op in _ZERO_AT_MINUS_INFINITY:
             return first.removeprefix("masked ")
         return first if op in ("div", "mul", "clone", "_to_copy", "contiguous") else ""
     return first if first.startswith("band:") and op in _SAME else ""

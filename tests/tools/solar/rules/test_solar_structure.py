@@ -143,6 +143,15 @@ def test_a_mask_that_a_module_holds_is_counted(model_file: Callable[..., object]
     assert flop(bounds(capture(model_file(text=text)), [PCIE])) == 2 * (2 * 4) * 45 * 8 * 3
 
 
+@pytest.mark.parametrize(("weights", "seen"), [("relu()", 45), ("sigmoid()", 45), ("exp()", 45), ("tanh()", 81),
+                                               ("neg()", 81)])
+def test_hidden_scores_weigh_nothing_where_the_function_is_zero(graph_of: Capture, weights: str, seen: int) -> None:
+    """Of two products the first is cut by the mask, the second only where hidden scores become zero."""
+    masked = f"(a @ b.mT).masked_fill(torch.ones(9, 9).triu(1) == 1, float('-inf')).{weights} @ b"
+    made = bounds(graph_of(masked, "torch.rand(2, 9, 8), torch.rand(2, 9, 8)"), [PCIE])
+    assert flop(made) == 2 * 2 * 8 * (45 + seen)
+
+
 def test_segment_sums_make_a_lower_triangle(model_file: Callable[..., object]) -> None:
     """As in state space models: exp of -inf above the diagonal, times a matrix."""
     from enlist.tools.solar.pytorch.capture import capture

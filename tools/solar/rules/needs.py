@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from enlist.tools.solar.graph import Graph, Node
+from enlist.tools.solar.rules.regions import Box, covered, through
 
 WHOLE_NEED = Fraction(1)
 _VIEWS = frozenset(("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "permute", "transpose", "t", "expand",
@@ -35,22 +36,30 @@ def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, tuple[Fracti
     Args:
         gates: tensors of which only a share of the elements is not zero, with the share (`sparse`).
     """
-    wanted: dict[str, Fraction] = {t.id: WHOLE_NEED for t in graph.tensors if t.is_output}
+    wanted: dict[str, list[Box]] = {t.id: [Box()] for t in graph.tensors if t.is_output}
     found: dict[str, tuple[Fraction, bool]] = {}
     gated: set[str] = set()
     for node in reversed(graph.nodes):
-        here = max((wanted.get(t, Fraction(0)) for t in node.outputs), default=WHOLE_NEED)
+        asked = {t: wanted[t] for t in node.outputs if t in wanted}
+        here = max((covered(graph.by_id[t].shape, boxes) for t, boxes in asked.items()), default=WHOLE_NEED)
         if not here:
-            here = WHOLE_NEED  # used by nobody that is known: leave it as it was written
+            here = WHOLE_NEED  # nothing of it, as far as is known: leave it as it was written
         if here < 1:
             found[node.id] = here, bool(gated & set(node.outputs))
         for place, tensor in enumerate(node.inputs):
+            shape = graph.by_id[tensor].shape
+            if node.op in ("slice", "select") and len(shape) >= 2 and asked:
+                boxes = through(node, shape, graph.by_id[node.outputs[0]].shape, asked[node.outputs[0]])
+                wanted.setdefault(tensor, []).extend(boxes)
+                if covered(shape, boxes) < 1 and gated & set(node.outputs):
+                    gated.add(tensor)
+                continue
             share = _handed_on(graph, node, place, here, gates)
             if node.op in _ROWS and gated & set(node.outputs):
                 share = here  # of the weights of experts as well
             if share < 1 and (gated & set(node.outputs) or (node.op in _CLOSING and gates.keys() & set(node.inputs))):
                 gated.add(tensor)
-            wanted[tensor] = max(wanted.get(tensor, Fraction(0)), share)
+            wanted.setdefault(tensor, []).append(Box(share=share))
     return found
 
 
@@ -59,12 +68,6 @@ def _handed_on(graph: Graph, node: Node, place: int, here: Fraction, gates: Mapp
     source, out = graph.by_id[node.inputs[place]], graph.by_id[node.outputs[0]] if node.outputs else None
     if out is None or (len(node.outputs) != 1 and node.op not in _OVER_LAST):
         return WHOLE_NEED
-    if node.op in ("slice", "select") and place == 0 and len(source.shape) >= 2:
-        dim = int(node.attributes.get("dim") or 0) % len(source.shape)  # type: ignore[arg-type]
-        kept = 1 if node.op == "select" else out.shape[dim]
-        if dim < len(source.shape) - 1 and source.shape[dim]:
-            return here * Fraction(kept, source.shape[dim])
-        return here
     if node.op in _VIEWS:
         return here if source.elements == out.elements else WHOLE_NEED
     if node.op in _ROWS:

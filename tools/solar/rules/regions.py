@@ -29,13 +29,13 @@ class Box:
 def through(node: Node, shape: Sequence[int], out: Sequence[int], boxes: Sequence[Box]) -> list[Box]:
     """What boxes of the result of a slice or a selection are in its input. Indices of the last dimension stay whole: a
     row is all that has the same indices but the last."""
-    dim = int(node.attributes.get("dim") or 0) % len(shape)  # type: ignore[arg-type]
+    dim = _number(node, "dim", 0) % len(shape)
     if dim == len(shape) - 1:
         return list(boxes)
     size, selects = shape[dim], node.op == "select"
-    first = int(node.attributes.get("index" if selects else "start") or 0)  # type: ignore[arg-type]
+    first = _number(node, "index" if selects else "start", 0)
     first = max(0, first + size) if first < 0 else min(first, size)
-    step = 1 if selects else int(node.attributes.get("step") or 1)  # type: ignore[arg-type]
+    step = 1 if selects else _number(node, "step", 1)
     taken = range(first, first + step * (1 if selects else out[dim]), step)
     made = []
     for box in boxes:
@@ -44,6 +44,11 @@ def through(node: Node, shape: Sequence[int], out: Sequence[int], boxes: Sequenc
         inside[dim] = taken[inner.start:inner.stop:inner.step] if inner is not None else taken
         made.append(Box(tuple(sorted(inside.items())), box.share))
     return made
+
+
+def _number(node: Node, name: str, default: int) -> int:
+    value = node.attributes.get(name)
+    return value if isinstance(value, int) else default
 
 
 def covered(shape: Sequence[int], boxes: Sequence[Box]) -> Fraction:

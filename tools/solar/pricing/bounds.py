@@ -33,6 +33,7 @@ from enlist.tools.solar.pricing.model import (
 from enlist.tools.solar.pricing.priced import DRAM, LINK, SPECIAL, Priced, priced
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views
+from enlist.tools.solar.rules.lean import lean
 from enlist.tools.solar.rules.structure import propagate
 
 __all__ = ["NOTHING_MEASURED", "Bounds", "DeviceBounds", "Headroom", "Roof", "Ruling", "Term", "Transfer", "bounds"]
@@ -41,6 +42,14 @@ EMULATED = 6
 """FLOP that a special function takes at least on vector units: a polynomial of degree three by Horner's rule, as
 FlashAttention-4 has for exp2. Both kinds of unit may share the evaluations."""
 _INSIDE = ("intermediate", "output")
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The operators as the model has them, with what lower bounds leave out."""
+
+    graph: Graph
+    items: list[Priced]
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,15 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
         raise EnlistError("bad_input", "a measured time must be positive", given=f"{measured_s} s")
     ruling = ruling or Ruling()
     dtype = dtype_name(dtype) if dtype else None
-    graph = propagate(_as_dtype(graph, dtype) if dtype else graph)
+    written = _as_dtype(graph, dtype) if dtype else graph
+    least = lean(written)
+    graph = propagate(least)
     views = Views.of(graph)
     items = priced(graph, views, ruling)
+    likely = _Written(graph, items)
+    if least is not written:  # what PyTorch runs, for the estimate
+        whole = propagate(written)
+        likely = _Written(whole, priced(whole, Views.of(whole), ruling))
     calls = _calls(graph, views, items)
     strict = ruling.model_copy(update={"strict_fp32": True})
     strict_items = items if ruling.strict_fp32 else priced(graph, views, strict)
@@ -92,8 +107,8 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
         flop=dict(flop), matrix_flop=dict(families), special=sum(i.special for i in items), repriced_as=dtype,
         unfused_bytes=sum(i.bytes for i in items), fused_bytes=sum(t.bytes for t in transfers), transfers=transfers,
         coverage=coverage(graph, items), unmodelled=unmodelled,
-        devices=tuple(_on(graph, d, items, calls, _strictly(graph, strict_items, calls, d, strict), measured_s, ruling)
-                      for d in clocked))
+        devices=tuple(_on(graph, d, items, calls, _strictly(graph, strict_items, calls, d, strict), measured_s, ruling,
+                          likely) for d in clocked))
 
 
 def _calls(graph: Graph, views: Views, items: Sequence[Priced]) -> list[_Call]:
@@ -141,9 +156,10 @@ def _used(graph: Graph, items: Iterable[Priced]) -> dict[str, int]:
 
 
 def _on(graph: Graph, device: Device, items: list[Priced], calls: list[_Call], strict: Fidelities,
-        measured_s: float | None, ruling: Ruling) -> DeviceBounds:
-    guess = estimate(graph, items, device)
-    terms = tuple(_term(graph, item, device, ruling, likely) for item, likely in zip(items, guess.each, strict=True))
+        measured_s: float | None, ruling: Ruling, written: _Written) -> DeviceBounds:
+    here = estimate(graph, items, device)
+    guess = here if written.items is items else estimate(written.graph, written.items, device)
+    terms = tuple(_term(graph, item, device, ruling, likely) for item, likely in zip(items, here.each, strict=True))
     fidelities, roofs = _fidelities(graph, items, calls, device, ruling)
     longest = max(roofs, key=lambda r: r.seconds)
     served: Counter[str] = Counter()

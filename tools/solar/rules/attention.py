@@ -46,7 +46,9 @@ def _visible(call: Call, query: Tensor, queries: int, keys: int, heads: int) -> 
         left = call.attribute("window_size_left", None)
         pairs = seen_pairs(queries, keys, None if left is None or int(left) < 0 else int(left))
         return heads * pairs, keys, "causal half" if left is None else "causal window"
-    return heads * causal_pairs(queries, keys), min(queries, keys), "causal half"
+    first = int(call.attribute("first_query", 0))
+    pairs = causal_pairs(first + queries, keys) - causal_pairs(first, keys)
+    return heads * pairs, min(first + queries, keys), "causal half"
 
 
 def _attention(call: Call) -> Work | None:

@@ -43,6 +43,19 @@ class Positions:
             self._counts[mask] = self._counted(mask)
         return self._counts[mask]
 
+    def support(self, tensor: str) -> tuple[tuple[int, int], ...] | None:
+        """The box outside of which a tensor that follows from positions is zero or false, None where it depends on
+        data or there is nothing inside."""
+        if not self._known(tensor) or self._graph.by_id[tensor].elements > _SMALL:
+            return None
+        try:
+            places = np.nonzero(self._whole(tensor))
+        except (KeyError, ValueError, TypeError):
+            return None
+        if not places or not len(places[0]):
+            return None
+        return tuple((int(at.min()), int(at.max()) + 1) for at in places)
+
     def _counted(self, mask: str) -> int | None:
         tensor = self._graph.by_id[mask]
         if len(tensor.shape) < 2 or tensor.elements > _LARGEST or not self._known(mask):

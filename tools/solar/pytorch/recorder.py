@@ -6,7 +6,7 @@ no tensor that changes: the whole storage anew where all of it is written, else 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from enlist.tools.solar.graph import ITEM_BITS, Attribute, Node, Phase, Role, Tensor
@@ -22,6 +22,8 @@ _MAKES = {"zero": "zeros_like", "fill": "full_like", "uniform": "rand_like", "ra
           "exponential": "rand_like", "geometric": "rand_like", "normal": "randn_like", "cauchy": "randn_like",
           "log_normal": "randn_like"}
 """What they are when they do not write in place."""
+_PARTS = frozenset(("split", "split_with_sizes", "chunk", "unbind"))
+"""Operators that see a tensor as one part after the other."""
 _LONGEST_CHAIN = 32
 """Writes into one storage that stand behind each other as views; with more, every walk to the root would be long."""
 
@@ -129,6 +131,8 @@ class Recorder:
 
     def emit(self, op: str, given: Given, outputs: list[Any]) -> tuple[str, ...]:
         """A node with new tensors for `outputs`: views where they share a known storage, else with their own."""
+        if op in _PARTS and len(given.tensors) == 1 and len(outputs) > 1:
+            return self._parts(op, given, outputs)
         node = self._fresh(op.replace("::", "_"))
         made = []
         for place, tensor in enumerate(outputs):
@@ -146,6 +150,19 @@ class Recorder:
             made.append(self._add(name, tensor, "intermediate", "", parent))
             memory.views[_key(tensor)] = name
         self.node(node, op, given.ids, given.slots, made, given.attributes)
+        return tuple(made)
+
+    def _parts(self, op: str, given: Given, outputs: list[Any]) -> tuple[str, ...]:
+        """Each part of a split as the slice or selection that it is, so that it is known where it lies."""
+        number, first, made = given.attributes.get("dim"), 0, []
+        dim = (number if isinstance(number, int) else 0) % max(1, given.tensors[0].dim())
+        for place, tensor in enumerate(outputs):
+            if op == "unbind":
+                made += self.emit("select", replace(given, attributes={"dim": dim, "index": place}), [tensor])
+                continue
+            end = first + tensor.shape[dim]
+            made += self.emit("slice", replace(given, attributes={"dim": dim, "start": first, "end": end}), [tensor])
+            first = end
         return tuple(made)
 
     def stack(self, part: Any, stacked: Any) -> None:

@@ -8,6 +8,7 @@ from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr import rules as jaxpr
 from enlist.tools.solar.loops import rules as loops
 from enlist.tools.solar.rules import aten
+from enlist.tools.solar.rules.marks import less_of
 from enlist.tools.solar.rules.structure import PART, ROWS
 from enlist.tools.solar.work import Call, Rule, Work
 
@@ -21,6 +22,8 @@ def work(graph: Graph, node: Node) -> Work | None:
     if rule is None:
         return None
     made = rule(Call(graph, node))
+    if made is not None:
+        made = less_of(graph, node, made)
     if made is not None and made.multiply is None and "." not in node.op:
         made = _of_parts(graph, node, made)
     if made is not None and not made.less and PART in node.attributes:

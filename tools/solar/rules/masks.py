@@ -43,13 +43,14 @@ class Positions:
             self._counts[mask] = self._counted(mask)
         return self._counts[mask]
 
-    def support(self, tensor: str) -> tuple[tuple[int, int], ...] | None:
-        """The box outside of which a tensor that follows from positions is zero or false, None where it depends on
-        data or there is nothing inside."""
+    def support(self, tensor: str, false: bool = False) -> tuple[tuple[int, int], ...] | None:
+        """The box outside of which a tensor that follows from positions is zero or false (or true), None where it
+        depends on data or there is nothing inside."""
         if not self._known(tensor) or self._graph.by_id[tensor].elements > _SMALL:
             return None
         try:
-            places = np.nonzero(self._whole(tensor))
+            whole = np.broadcast_to(self._whole(tensor), self._graph.by_id[tensor].shape)
+            places = np.nonzero(~whole.astype(bool) if false else whole)
         except (KeyError, ValueError, TypeError):
             return None
         if not places or not len(places[0]):

@@ -69,6 +69,8 @@ def _plan(graph: Graph, node: Node, wanted: Mapping[str, Part], known: Mapping[s
     if out.alias_of is not None or any(known[t] not in _LOOSE for t in (*node.inputs, out.id)):
         return None
     plan = asks(graph, node, part)
+    if plan is not None and node.op in ("where", "masked_fill"):
+        return plan[0], [_taken(graph, node, place, wanted_part, supports) for place, wanted_part in enumerate(plan[1])]
     if plan is None or node.op not in _PRODUCTS or len(node.inputs) < 2:
         return plan
     left, right = node.inputs[:2]
@@ -80,6 +82,17 @@ def _plan(graph: Graph, node: Node, wanted: Mapping[str, Part], known: Mapping[s
         parts[0] = (*parts[0][:-1], (first, end))
         parts[1] = tuple((first, end) if d == at else p for d, p in enumerate(parts[1]))
     return plan
+
+
+def _taken(graph: Graph, node: Node, place: int, part: Part, supports: Mapping[str, Part]) -> Part:
+    """The part of an operand that a choice by position takes."""
+    there = supports.get(f"{node.id}/{node.slots[place]}")
+    shape = graph.by_id[node.inputs[place]].shape
+    if there is None or len(shape) < len(there):
+        return part
+    lead = len(shape) - len(there)
+    return (*part[:lead], *((max(a, c), max(a, c, min(b, d))) if shape[lead + i] > 1 else (a, b)
+                            for i, ((a, b), (c, d)) in enumerate(zip(part[lead:], there, strict=True))))
 
 
 def _cuts(graph: Graph, node: Node, plan: Plan | None) -> bool:

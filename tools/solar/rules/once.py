@@ -7,6 +7,7 @@ operator inside a loop whose operands are all made outside need not run again in
 
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules.gathering import IN_PLACE
+from enlist.tools.solar.rules.seen import TURNS, turned
 
 DRAWN = ("rand", "bernoulli", "normal", "uniform", "exponential", "multinomial", "poisson", "binomial", "dropout",
          "native_dropout", "_fused_dropout", "rrelu", "log_normal", "cauchy", "geometric", "empty", "new_empty",
@@ -64,6 +65,9 @@ def _signature(graph: Graph, node: Node) -> tuple[object, ...]:
     operands = tuple(zip(node.inputs, node.slots, strict=True))
     if node.op in _COMMUTE and not node.attributes and len({graph.by_id[t].shape for t in node.inputs}) == 1:
         operands = tuple((t, "") for t in sorted(node.inputs))
+    if node.op in TURNS:  # however it is written
+        order = turned(node, len(graph.by_id[node.inputs[0]].shape))
+        return "turned", tuple(order), node.inputs, node.repeat, node.phase, made
     return node.op, operands, repr(sorted(node.attributes.items())), node.repeat, node.phase, made
 
 

@@ -13,7 +13,7 @@ from math import prod
 from enlist.tools.solar.graph import Tensor
 from enlist.tools.solar.rules.elements import filling, is_complex, outputs
 from enlist.tools.solar.rules.extent import triangle
-from enlist.tools.solar.rules.structure import KEPT, NEEDED
+from enlist.tools.solar.rules.structure import KEPT, NEEDED, SYMMETRIC
 from enlist.tools.solar.rules.triangles import pairs
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
@@ -94,8 +94,11 @@ def _matmul(call: Call) -> Work | None:
     structures = ("dense" if one_row else kept_left, "dense" if one_column else right.structure)
     if turned:
         structures = structures[0], _TURNED.get(structures[1], structures[1])  # type: ignore
+    if not needed and rows == columns and SYMMETRIC in call.node.attributes:
+        needed = "lower"  # a product with its own transpose is symmetric
     cost = product(rows, inner, columns, structures, needed)
-    used = f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest"
+    used = "a product with its own transpose is symmetric" if NEEDED not in call.node.attributes and needed else (
+        f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest")
     names = [f"{t.structure} {t.name or 'operand'}" for t in (left, right) if t.structure not in ("dense", "constant")]
     less = ", ".join([*names, *([used] if needed or KEPT in call.node.attributes else [])]) if cost.less else ""
     scale = 3 if is_complex(call) else 1  # three real products make a complex one

@@ -10,6 +10,7 @@ from math import prod
 from enlist.tools.solar.graph import Node
 from enlist.tools.solar.rules.asks import Part, number, whole
 
+TURNS = frozenset(("permute", "transpose", "t"))
 _RESHAPES = frozenset(("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze"))
 
 
@@ -26,7 +27,7 @@ def through(node: Node, shape: Sequence[int], out: Sequence[int], part: Part) ->
         dim, at = number(node, "dim", 0) % len(shape), number(node, "index", 0)
         at += shape[dim] if at < 0 else 0
         return part, (*part[:dim], (at, at + 1), *part[dim:])
-    if node.op in ("permute", "transpose", "t"):
+    if node.op in TURNS:
         order = turned(node, len(shape))
         back: list[tuple[int, int]] = [(0, 0)] * len(shape)
         for place, dim in enumerate(order):
@@ -110,7 +111,7 @@ def strides(node: Node, shape: Sequence[int], lie: Sequence[int], out: Sequence[
     if node.op == "select":
         dim = number(node, "dim", 0) % len(shape)
         return (*lie[:dim], *lie[dim + 1:])
-    if node.op in ("permute", "transpose", "t"):
+    if node.op in TURNS:
         return tuple(lie[d] for d in turned(node, len(shape)))
     if node.op == "expand":
         lead = len(out) - len(shape)

@@ -21,6 +21,8 @@ from enlist.tools.solar.rules.readers import needed_parts
 STRUCTURES = frozenset(get_args(Structure)) - {"dense"}
 NEEDED = "needed"
 """The attribute of a product that says which part of its output is needed: a triangle, or "band:kept/all"."""
+SYMMETRIC = "symmetric"
+"""The attribute of a product with its own transpose."""
 KEPT = "kept"
 """The attribute of a product that says which share of its left operand is not zero, as "band:kept/all"."""
 VISIBLE = "visible"
@@ -246,8 +248,15 @@ def _with_needs(graph: Graph) -> Graph:
         return graph
     marked = {name: [*share.as_integer_ratio(), gated] for name, (share, gated) in shares.items()}
     return graph.model_copy(update={"nodes": tuple(
-        n.model_copy(update={"attributes": n.attributes | {ROWS: marked[n.id]}}) if n.id in marked else n
+        n.model_copy(update={"attributes": n.attributes | {ROWS: _fewer(n, marked[n.id])}}) if n.id in marked else n
         for n in graph.nodes)})
+
+
+def _fewer(node: Node, share: list[Any]) -> list[Any]:
+    """The smaller of two shares, where an operator has one already."""
+    before = node.attributes.get(ROWS)
+    known = isinstance(before, list) and Fraction(int(str(before[0])), int(str(before[1]))) <= Fraction(*share[:2])
+    return before if known else share  # type: ignore[return-value]
 
 
 _MASKING = frozenset(("masked_fill", "where", "add"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules.asks import Part, number, size, whole
 from enlist.tools.solar.rules.masks import Positions
-from enlist.tools.solar.rules.seen import turned
+from enlist.tools.solar.rules.seen import TURNS, turned
 
 _KEEP = frozenset(("clone", "contiguous", "_to_copy", "detach", "relu", "neg", "abs", "tanh", "square", "sqrt", "sin",
                    "silu", "gelu", "leaky_relu", "div", "alias"))
@@ -22,6 +22,8 @@ def supports(graph: Graph, known: Mapping[str, str]) -> dict[str, Part]:
         if len(node.outputs) != 1 or not node.inputs or "." in node.op:
             continue
         out = graph.by_id[node.outputs[0]]
+        if makes and node.op in ("where", "masked_fill"):
+            _chosen(graph, node, positions, found)
         part = _of(graph, node, known, found)
         if part is None and makes and out.elements <= _MOST:
             part = positions.support(out.id)
@@ -30,12 +32,22 @@ def supports(graph: Graph, known: Mapping[str, str]) -> dict[str, Part]:
     return found
 
 
+def _chosen(graph: Graph, node: Node, positions: Positions, found: dict[str, Part]) -> None:
+    """Where a choice that follows from positions takes its operands: under "node/slot"."""
+    mask = node.inputs[1 if node.op == "masked_fill" else 0]
+    for slot in node.slots:
+        if slot in ("self", "other"):
+            part = positions.support(mask, false=slot == "other" or node.op == "masked_fill")
+            if part is not None:
+                found[f"{node.id}/{slot}"] = part
+
+
 def _of(graph: Graph, node: Node, known: Mapping[str, str], found: Mapping[str, Part]) -> Part | None:
     out, source = graph.by_id[node.outputs[0]], graph.by_id[node.inputs[0]]
     here = found.get(source.id, whole(source.shape))
     if node.op in _KEEP and source.shape == out.shape:
         return here
-    if node.op in ("transpose", "permute", "t") and len(source.shape) == len(out.shape):
+    if node.op in TURNS and len(source.shape) == len(out.shape):
         return tuple(here[d] for d in turned(node, len(here)))
     if node.op == "constant_pad_nd" and node.attributes.get("value", 0) in (0, 0.0, None):
         return _padded(node, here, out.shape)

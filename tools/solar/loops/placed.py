@@ -109,7 +109,7 @@ def _events(expr: Expr, space: Space, sets: tuple[Set, ...], sure: bool) -> Iter
         if space.is_affine_test(test):
             inside = space.copy()
             forms = inside.conditions(test)
-            both = [s for one in sets if (s := simplified([*one, *inside.held]))]
+            both = [s for one in sets if (s := simplified([*one, *inside.held])) is not None]
             chosen = tuple(s for one in both if (s := simplified([*one, *forms])) is not None and feasible(s))
             other = tuple(s for one in both for s in subtracted(one, tuple(forms)))
             yield from _events(yes, inside, chosen, sure)

@@ -11,8 +11,9 @@ from math import prod
 from enlist.tools.solar.loops.affine import Form, all_vars
 from enlist.tools.solar.loops.contraction import factors, least, spine
 from enlist.tools.solar.loops.counting import components, count
+from enlist.tools.solar.loops.distinct import values
 from enlist.tools.solar.loops.footprint import touched
-from enlist.tools.solar.loops.placed import Event, Placed, any_access, domain, events, index_forms, used_names
+from enlist.tools.solar.loops.placed import Placed, any_access, domain, events, index_forms, used_names
 from enlist.tools.solar.loops.polyhedra import Set
 from enlist.tools.solar.loops.program import Access, Expr, Op, accesses
 from enlist.tools.solar.loops.types import FLOATS, cost, divides_by_variable, dtype_of, promoted
@@ -45,6 +46,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
     product = _product(one, ties)
     joins = spine(statement.value) if product else []
     written_flop = written_special = vector = special = 0
+    tied = _tied(one, ties)
     seen: set[tuple[Expr, tuple[Set, ...]]] = set()
     for event in (e for e in events(one) if isinstance(e.expr, Op) and e.sure):
         expr = event.expr
@@ -59,39 +61,31 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         if (expr, event.sets) in seen:
             continue
         seen.add((expr, event.sets))
-        once = _once(event, _variables(expr, one, ties))
+        once = values([expr], event.space, event.sets, tied)
         if not any(expr is node for node in joins):
             vector += flop * once
         special += functions * once
         if divides:
-            special += _once(event, _variables(expr.args[1], one, ties))
+            special += values([expr.args[1]], event.space, event.sets, tied)
     floating = promoted([dtypes[statement.target.tensor], dtype_of(statement.value, dtypes)]) in (*FLOATS, "float")
-    summed = 0
     if statement.update != "=":
         written_flop += points if floating else 0
-        needed = _variables(statement.value, one, ties) | _variables(statement.target, one, ties)
-        summed = touched([(where, [Form.var(v) for v in sorted(needed)])]).elements
-    less = []
+    less: list[str] = []
     if not product:
-        vector += summed if floating else 0
+        if statement.update != "=" and floating:  # sums may share terms, as those of a window that slides do
+            vector += values([statement.value], one.space, (where,), tied)
         if vector + special < written_flop + written_special and floating:
             less.append("what loops do not change is computed once")
         return Tally(points, written_flop, written_special, 0, vector, special, less=tuple(less))
-    whole = 2 * summed  # one product and one sum a point; scales and divisors can wait for the sum
     cheapest, nest = _cheapest(one, product, where, ties)
-    if cheapest is None and (apart := _apart(one, product, ties)):
-        whole = 2 * touched([(where, [Form.var(v) for v in sorted(_variables(statement.target, one, ties) | apart[1])])
-                             ]).elements
-        less.append(apart[0])
-    if cheapest is not None and sum(cheapest) < whole:
-        whole, vector = cheapest[0], vector + cheapest[1]
-        less.append("products in their cheapest order")
+    if cheapest is None:
+        whole, why = _coupled(one, product, where, ties)
+    else:
+        whole, why = cheapest[0], "products in their cheapest order" if sum(cheapest) < 2 * points else ""
+        vector += cheapest[1]
+    less += [why] if why else []
     return Tally(points, written_flop, written_special, whole, vector, special, nest, _equation(one, product),
                  _window(one, product, where), tuple(less))
-
-
-def _once(event: Event, variables: set[str]) -> int:
-    return touched([(s, [Form.var(v) for v in sorted(variables)]) for s in event.sets]).elements
 
 
 def _variables(expr: Expr, one: Placed, ties: Mapping[str, set[str]]) -> set[str]:
@@ -113,15 +107,30 @@ def _product(one: Placed, ties: Mapping[str, set[str]]) -> list[Expr]:
     return reading if len(reading) >= 2 and reduced else []
 
 
-def _apart(one: Placed, product: list[Expr], ties: Mapping[str, set[str]]) -> tuple[str, set[str]] | None:
-    """In loops that depend on each other: why fewer FLOP may do than one product and sum a point, and the variables,
-    beside those of the target, whose combinations no order can avoid."""
-    parts = [_variables(f, one, ties) for f in product]
-    out = _variables(one.statement.target, one, ties)
-    if len(parts) > 2:
-        return "the order of products is not known", set()
+def _coupled(one: Placed, product: list[Expr], where: Set, ties: Mapping[str, set[str]]) -> tuple[int, str]:
+    """In loops that depend on each other: FLOP that no order of products and sums avoids, and why these are fewer than
+    a product and a sum for each point. Factors that the sum does not change can wait for it."""
+    out = _variables(one.statement.target, one, {})
+    live = [f for f in product if not _variables(f, one, ties) <= out]
+    parts = [_variables(f, one, ties) for f in live]
+    together = set().union(*parts)
+    different = values(live, one.space, (where,), _tied(one, ties))
+    if len(live) == 1:
+        return different, "sums of one factor come first"
+    if len(live) > 2:
+        return 2 * _combinations(where, out & together), "the order of products is not known"
     lone = (parts[0] ^ parts[1]) - out
-    return ("sums of one factor come first", (parts[0] | parts[1]) - lone) if lone else None
+    least_points = min(different, _combinations(where, together - lone))
+    why = "sums of one factor come first" if lone else "" if out <= together else "sums may share terms"
+    return 2 * least_points, why
+
+
+def _combinations(where: Set, variables: set[str]) -> int:
+    return touched([(where, [Form.var(v) for v in sorted(variables)])]).elements
+
+
+def _tied(one: Placed, ties: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    return {v: ties[v] for v in one.vars if ties.get(v)}
 
 
 def _sizes(where: Set, variables: set[str]) -> dict[str, int]:
@@ -142,16 +151,22 @@ def _cheapest(one: Placed, product: list[Expr], where: Set,
     out = frozenset(_variables(one.statement.target, one, {}))
     parts = [frozenset(_variables(f, one, ties)) for f in product]
     best = least(parts, out, sizes)
-    nest = None
-    if len(parts) == 2 and not _window(one, product, where):
-        left, right = parts
+    if best is None:
+        return None, None
 
-        def size(group: frozenset[str]) -> int:
-            return prod(sizes[v] for v in group)
+    def size(group: frozenset[str]) -> int:
+        return prod(sizes[v] for v in group)
 
-        nest = Nest(size(left & right & out), size((left - right) & out), size((right - left) & out),
-                    size((left & right) - out))
-    return ((best.matrix, best.vector) if best else None), nest
+    tied = _tied(one, ties)
+    plain = [values([f], one.space, (where,), tied) == size(p) for f, p in zip(product, parts, strict=True)]
+    if len(parts) != 2 or (all(plain) and _window(one, product, where)):
+        return (best.matrix, best.vector), None
+    shared = 2 * values(product, one.space, (where,), tied)
+    if not all(plain) or shared < best.matrix:  # different turns multiply the same elements
+        return (min(best.matrix, shared), best.vector if shared >= best.matrix else 0), None
+    left, right = parts
+    return (best.matrix, best.vector), Nest(size(left & right & out), size((left - right) & out),
+                                            size((right - left) & out), size((left & right) - out))
 
 
 def _window(one: Placed, product: list[Expr], where: Set) -> bool:

@@ -1,9 +1,19 @@
 """Generated programs: nests with moving bounds, guards, windows, strides and choices, always in bounds."""
 
+import importlib.util
 import random
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+# The run that computes each value once is a module of the tests, which are no packages.
+_spec = importlib.util.spec_from_file_location("memoised", Path(__file__).with_name("memoised.py"))
+assert _spec and _spec.loader
+_memoised = importlib.util.module_from_spec(_spec)
+sys.modules["memoised"] = _memoised
+_spec.loader.exec_module(_memoised)
 
 _DEPTH = ("i", "j", "k")
 

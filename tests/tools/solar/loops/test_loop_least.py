@@ -1,0 +1,48 @@
+"""What `lift` charges is never more than a run does that computes every different value once."""
+
+from collections.abc import Callable
+
+import pytest
+from memoised import Memoised
+
+from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.loops.lift import lift
+from enlist.tools.solar.loops.parser import parse
+from enlist.tools.solar.loops.program import Program
+
+N = 12
+
+
+def charged(graph: Graph) -> tuple[int, int]:
+    def total(what: str) -> int:
+        return sum(int(n.attributes[what]) for n in graph.nodes)  # type: ignore[arg-type]
+    return total("matrix_flop") + total("vector_flop"), total("special")
+
+
+def counts(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """FLOP and special evaluations: charged, and of a run that computes each value once."""
+    program: Program = parse(text)
+    ran = Memoised(program).run()
+    return charged(lift(program)), (ran.flop, ran.special)
+
+
+def one_line(line: str, inputs: str = "a: float32[N, N]") -> str:
+    return f"program p\nsize N = {N}\ninput {inputs}\noutput c: float32[N, N]\n{line}"
+
+
+@pytest.mark.parametrize("seed", [*range(25), *(pytest.param(n, marks=pytest.mark.slow) for n in range(25, 400))])
+def test_generated_programs_are_not_charged_more(program_text: Callable[[int], str], seed: int) -> None:
+    (flop, special), (most_flop, most_special) = counts(program_text(seed))
+    assert flop <= most_flop and special <= most_special
+
+
+@pytest.mark.parametrize(("line", "flop", "special"), [
+    ("for i in 0..N { for j in 0..N { c[i, j] = 0 for k in 0..N { c[i, j] += a[i, k] * a[j, k] } } }",
+     2 * N * N * (N + 1) // 2, 0),  # a matrix times its transpose: one half and the diagonal
+    ("for i in 0..N { for j in 0..N { c[i, j] = a[0, i] * a[0, j] } }", N * (N + 1) // 2, 0),
+    ("for i in 0..N { for j in 0..N { c[i, j] = exp(max(a[0, i], a[0, j])) } }", N * (N + 1) // 2, N * (N + 1) // 2),
+    ("for i in 0..N { for j in 0..N { c[i, j] = exp(a[i, 0] + a[0, j]) } }", N * N, N * N),
+    ("for i in 0..N { for j in 0..N { c[i, j] = exp(a[(i + j) // 2, 0]) } }", 0, N)])
+def test_values_that_are_equal_are_charged_once(line: str, flop: int, special: int) -> None:
+    found, ran = counts(one_line(line))
+    assert found[0] == flop and found[1] == special <= ran[1] and flop <= ran[0]

@@ -31,8 +31,10 @@ install-dev: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet --quiet --constraint constraints.txt --editable '.[dev,jax,postgres,objects,bench,mcp,embedding]'
 	touch $@
 
+# Files are dealt out to JOBS processes.
+JOBS ?= 2
 test: install-dev
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile
 
 test-all: install-dev
 	$(BIN)/pytest -q -m 'not model'

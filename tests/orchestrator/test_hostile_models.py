@@ -139,7 +139,8 @@ def test_a_model_that_forges_the_result_file_is_checked_against_the_schema(memor
     assert error.code == "invalid_output"
 
 
-@pytest.mark.parametrize("junk", ["null", "[1]", "{", '{"error": {"code": "nonsense"}}', "[" * 100_000, "NaN"])
+@pytest.mark.parametrize("junk", ["{", *(pytest.param(j, marks=pytest.mark.slow) for j in (
+    "null", "[1]", '{"error": {"code": "nonsense"}}', "[" * 100_000, "NaN"))])
 def test_a_junk_result_file_is_refused(memory: Any, tmp_path: Path, junk: str) -> None:
     top = f"import os; f = open('result.json', 'w'); f.write({junk[:20]!r} * {max(1, len(junk) // 20)}); f.close()"
     error = fault(memory, tmp_path, model(top=top + "; os._exit(0)"))
@@ -151,12 +152,14 @@ def test_a_huge_tensor_is_not_allocated(memory: Any, tmp_path: Path) -> None:
     assert capture(memory, tmp_path, huge).output.operators >= 1  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_memory_bomb_is_killed(memory: Any, tmp_path: Path) -> None:
     bomb = model(top="hold = []\nwhile True: hold.append(bytearray(100_000_000))")
     assert fault(memory, tmp_path, bomb).code in ("resource_limit", "tool_failed")
 
 
-@pytest.mark.parametrize("code", ["cancelled", "stale_attempt", "worker_died", "budget_exhausted"])
+@pytest.mark.parametrize("code", ["cancelled", *(pytest.param(c, marks=pytest.mark.slow) for c in (
+    "stale_attempt", "worker_died", "budget_exhausted"))])
 def test_a_model_cannot_pretend_that_the_run_was_stopped(memory: Any, tmp_path: Path, code: str) -> None:
     forged = {"error": {"code": code, "message": "nothing to see"}}
     top = f"import json, os; open('result.json', 'w').write(json.dumps({forged!r})); os._exit(0)"

@@ -126,7 +126,8 @@ def ended(kind: str, events: list[Event]) -> list[Event]:
     return [e for e in events if e.kind == kind]
 
 
-@pytest.mark.parametrize("point", ["in a tool", "between steps", "in the report"])
+@pytest.mark.parametrize("point", ["between steps", pytest.param("in a tool", marks=pytest.mark.slow),
+                                   pytest.param("in the report", marks=pytest.mark.slow)])
 def test_a_killed_run_is_resumed_to_the_same_content_without_repeating_work(place: Place, point: str) -> None:
     place.text.write_text("one two three\n" + ("sleep 8\n" if point == "in a tool" else ""))
     _, whole = place.call(*place.ask())
@@ -160,7 +161,7 @@ def test_a_killed_run_is_resumed_to_the_same_content_without_repeating_work(plac
     assert len(finished) == len(set(finished)) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGINT])
 def test_a_signal_leaves_a_run_that_can_be_resumed(place: Place, number: signal.Signals) -> None:
     place.text.write_text("one two three\nsleep 12\n")
     driver = place.start(*place.ask())

@@ -12,6 +12,7 @@ from enlist.tools.runtime import config
 from enlist.tools.runtime.errors import EnlistError
 
 
+@pytest.mark.slow
 def test_meaning_declines_more_of_the_long_texts_that_nothing_serves_and_loses_none() -> None:
     capabilities = load_capabilities()
     examples = load_examples(Path(__file__).parents[2] / "data" / "routing" / "requests-long.yaml")

@@ -199,15 +199,18 @@ class Incident:
 
     def lines(self) -> Iterator[Emission]:
         """Every single record of events and herrings, with its tag; floods are not among them."""
-        for source in (*self.events, *self.red_herrings):
+        for source in self._sources():
             for one in source.emits:
                 yield one if one.tag else tagged(one, source.id)
 
     def floods(self) -> Iterator[Flood]:
         """Every run of records, with its tag."""
-        for source in (*self.events, *self.red_herrings):
+        for source in self._sources():
             for one in source.floods:
                 yield one if one.tag else tagged_flood(one, source.id)
+
+    def _sources(self) -> tuple[Event | Herring, ...]:
+        return (*self.events, *self.red_herrings)
 
     def all_effects(self) -> tuple[Effect, ...]:
         """The effects of the incident and of its herrings."""

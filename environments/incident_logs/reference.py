@@ -78,7 +78,7 @@ def derive(incident: Incident, gold: Mapping[str, Lines], said: Mapping[str, tup
     for event in sorted(incident.events, key=lambda e: e.at):
         if control == "removed" and event.decisive:
             continue
-        written = {one.service for one in (*event.emits, *event.floods)} or {event.service}
+        written = {one.service for one in event.emits} | {one.service for one in event.floods} or {event.service}
         tolerance = max(max(1.0, RESOLUTION[system[name].style]) + abs(system[name].offset_s) for name in written)
         facts.append(Fact(
             id=event.id, weight=event.weight, kind=event.kind, service=event.service,

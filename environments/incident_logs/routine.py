@@ -45,11 +45,15 @@ def reload(system: System, rng: Random, service: Service, at: float, setting: st
     return (Emission(control, at, "info", pushed), Emission(service.name, at + rng.uniform(0.5, 2.5), "info", read))
 
 
+SETTINGS = ("pool.max", "timeout.ms", "batch.size", "queue.depth", "threads", "cache.ttl.s", "buffer.kb", "window.s",
+            "poll.ms", "limit.per.s", "keepalive.s", "backlog")
+
+
 def setting(rng: Random) -> tuple[str, str, str]:
     """A setting with a value before and after, of the harmless kind."""
-    name = f"{FIRST[int(rng.random() * len(FIRST))]}.{('batch', 'interval', 'buffer', 'window')[int(rng.random() * 4)]}"
+    name = f"{FIRST[int(rng.random() * len(FIRST))]}.{SETTINGS[int(rng.random() * len(SETTINGS))]}"
     before = 10 * (2 + int(rng.random() * 30))
-    return name, str(before), str(before + 10)
+    return name, str(before), str(before + 10 * int(rng.random() * before / 20 + 1))
 
 
 def restart(system: System, rng: Random, service: Service, at: float) -> tuple[Emission, ...]:

@@ -145,7 +145,7 @@ class Traffic:
         """Heartbeats of each service, and a job of some; as (due, every, service, what it says in turn)."""
         rng, wording = self.rng, self.system.wording
         every = max(10.0, len(self.loud) * span / (PERIODIC_SHARE * lines))
-        due = []
+        due: list[tuple[float, float, Service, tuple[str, ...]]] = []
         for service in self.loud:
             _, *said = HEARTBEATS[int(rng.random() * len(HEARTBEATS))]
             due.append((start + rng.random() * every, every * rng.uniform(0.7, 1.4), service, (said[wording],)))
@@ -157,7 +157,8 @@ class Traffic:
 
     def _changes(self, start: float, span: float, spared: str) -> list[Emission]:
         """Everyday changes, a few in any stream."""
-        rng, found = self.rng, []
+        rng = self.rng
+        found: list[Emission] = []
         able = [s for s in self.loud if s.role not in ("control", "monitor") and s.name != spared]
         for _ in range(3 + poisson(rng, 2.5)):
             service, at = able[int(rng.random() * len(able))], start + rng.uniform(0.03, 0.95) * span

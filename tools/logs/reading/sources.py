@@ -1,0 +1,289 @@
+"""Paths into streams of lines: files, folders, archives, the standard input, in an order that depends on names only."""
+
+import os
+import stat
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from enlist.tools.logs.batch import Accounting, Block, Source
+from enlist.tools.logs.reading.lines import blocks as blocks_of
+from enlist.tools.logs.reading.names import in_order, rotation, service
+from enlist.tools.logs.reading.openers import Limits, Stream, packing, pieces, unpacked
+from enlist.tools.logs.reading.text import encoding_of, is_binary
+from enlist.tools.runtime.errors import EnlistError
+
+HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file or a member of an archive: its name as shown, when it was changed, and how to open it again."""
+
+    name: str
+    modified: float | None
+    size: int | None
+    path: Path | None
+    opened: Callable[[], AbstractContextManager[Stream]]
+
+
+def found(paths: Sequence[str | os.PathLike[str]], account: Accounting, limits: Limits) -> list[Found]:
+    """Everything under some paths, parts of a rotated log together and oldest first; `-` is the standard input.
+
+    Raises:
+        EnlistError: `not_found` where a path does not exist; `bad_input` where it is no file or folder.
+    """
+    made: dict[str, Found] = {}
+    for path in map(os.fspath, paths):
+        for one in _under(path, account, limits):
+            made.setdefault(one.name, one)
+    return [made[name] for name in in_order(made)]
+
+
+def read(every: Sequence[Found], account: Accounting, limits: Limits) -> Iterator[Block]:
+    """Blocks of lines of sources in their order. A source that cannot be read to its end is noted; others come."""
+    for number, one in enumerate(every):
+        try:
+            with one.opened() as stream:
+                yield from _read_one(number, one, stream, account, limits)
+        except EnlistError as error:
+            account.note(one.name, str(error))
+        except OSError as error:
+            account.skip(one.name, f"cannot be read: {error.strerror or error}")
+
+
+def _read_one(number: int, one: Found, stream: Stream, account: Accounting, limits: Limits) -> Iterator[Block]:
+    head, ended = first(stream)
+    if not head:
+        account.skip(one.name, "empty")
+        return
+    if is_binary(head):
+        account.skip(one.name, "binary: no text in it")
+        return
+    encoding, mark = encoding_of(head, whole=ended)
+    source = Source(number, one.name, service(rotation(one.name)[0]), encoding, one.modified)
+
+    def whole() -> Iterator[bytes]:
+        yield head
+        yield from pieces(stream, False, limits)
+
+    yield from blocks_of(source, mark, whole(), limits, account)
+
+
+def first(stream: Stream) -> tuple[bytes, bool]:
+    """The first bytes of a stream, and whether it ends with them."""
+    got = b""
+    while len(got) < HEAD:
+        more = stream.read1(HEAD - len(got))
+        if not more:
+            return got, True
+        got += more
+    return got, False
+
+
+def _under(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
+    if path == "-":
+        yield Found("-", None, None, None, _standard_input)
+        return
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        raise EnlistError("not_found", "no such file or folder", given=path,
+                          fix="give a file, a folder, an archive or -") from None
+    except OSError as error:
+        raise EnlistError("bad_input", f"cannot be read: {error.strerror}", given=path) from None
+    if stat.S_ISDIR(mode):
+        for folder, folders, files in os.walk(path):
+            folders.sort()
+            for file in sorted(files):
+                inner = os.path.join(folder, file)
+                if os.path.isfile(inner):
+                    yield from _file(inner, account, limits)
+                else:
+                    account.skip(inner, "no regular file")
+    elif stat.S_ISREG(mode):
+        yield from _file(path, account, limits)
+    elif stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        yield Found(path, None, None, None, lambda: cast(AbstractContextManager[Stream], open(path, "rb")))  # noqa: SIM115
+    else:
+        raise EnlistError("bad_input", "is no file, folder or pipe", given=path)
+
+
+@contextmanager
+def _standard_input() -> Iterator[Stream]:
+    yield cast(Stream, sys.stdin.buffer)
+
+
+def _file(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(512)
+            info = os.fstat(file.fileno())
+    except OSError as error:
+        account.skip(path, f"cannot be read: {error.strerror}")
+        return
+    how = packing(head)
+    if how == "zip":
+        yield from _zip(path, account, limits)
+        return
+    if how == "tar" or (how != "plain" and _holds_tar(path, how)):
+        yield from _tar(path, how, account, limits)
+        return
+
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        with open(path, "rb") as raw:
+            if how == "plain":
+                yield raw
+            else:
+                with unpacked(raw, how) as stream:
+                    yield Guarded(stream, limits, raw)
+
+    yield Found(path, info.st_mtime, info.st_size, Path(path) if how == "plain" else None, opened)
+
+
+class Guarded:
+    """A packed stream that is refused when it grows like a bomb or turns out to be damaged."""
+
+    def __init__(self, stream: Stream, limits: Limits, raw: BinaryIO | None) -> None:
+        self._pieces = pieces(stream, True, limits, raw)
+        self._left = b""
+
+    def read1(self, size: int = -1, /) -> bytes:
+        if not self._left:
+            self._left = next(self._pieces, b"")
+        piece, self._left = (self._left, b"") if size < 0 else (self._left[:size], self._left[size:])
+        return piece
+
+
+def _holds_tar(path: str, how: str) -> bool:
+    try:
+        with open(path, "rb") as raw, unpacked(raw, how) as stream:
+            head = b""
+            while len(head) < 512 and (more := stream.read1(512 - len(head))):
+                head += more
+        return packing(head) == "tar"
+    except Exception:  # damaged: said when it is read
+        return False
+
+
+def _tar(path: str, how: str, account: Accounting, limits: Limits) -> Iterator[Found]:
+    """Members of a tar are found by one pass; reading one later goes over the archive again up to it."""
+    names = []
+    try:
+        with _archive(path, how, limits) as archive:
+            for member in archive:
+                if len(names) >= limits.members:
+                    raise EnlistError("resource_limit", f"has more than {limits.members} members", given=path)
+                if member.isfile():
+                    names.append((member.name, float(member.mtime), member.size))
+                elif not member.isdir():
+                    account.skip(f"{path}!{member.name}", "a link or a device in an archive")
+    except (tarfile.TarError, EOFError) as error:
+        account.note(path, f"the archive ends early or is damaged: {error}")
+    except EnlistError as error:
+        account.note(path, str(error))
+    for name, modified, size in names:
+        yield Found(f"{path}!{name}", modified, size, None, _tar_member(path, how, name, limits))
+
+
+def _tar_member(path: str, how: str, name: str, limits: Limits) -> Callable[[], AbstractContextManager[Stream]]:
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        with _archive(path, how, limits) as archive:
+            for member in archive:
+                if member.name == name and member.isfile():
+                    inner = archive.extractfile(member)
+                    assert inner is not None
+                    with _again(cast(Stream, inner), limits) as lines:
+                        yield lines
+                    return
+
+    return opened
+
+
+@contextmanager
+def _archive(path: str, how: str, limits: Limits) -> Iterator[tarfile.TarFile]:
+    with open(path, "rb") as raw, unpacked(raw, how) as stream:
+        whole = cast(BinaryIO, _Whole(Guarded(stream, limits, raw)))
+        with tarfile.open(fileobj=whole, mode="r|") as archive:
+            yield archive
+
+
+class _Whole:
+    """What tarfile asks of a stream: reads of exactly so many bytes."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        got = b""
+        while len(got) < size and (more := self._stream.read1(size - len(got))):
+            got += more
+        return got
+
+
+def _zip(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [m for m in archive.infolist() if not m.is_dir()]
+    except (zipfile.BadZipFile, OSError) as error:
+        account.skip(path, f"a damaged zip archive: {error}")
+        return
+    if len(members) > limits.members:
+        raise EnlistError("resource_limit", f"has more than {limits.members} members", given=path)
+    for member in members:
+        if member.flag_bits & 1:
+            account.skip(f"{path}!{member.filename}", "encrypted")
+        else:
+            name = member.filename
+            yield Found(f"{path}!{name}", None, member.file_size, None, _zip_member(path, name, limits))
+
+
+def _zip_member(path: str, name: str, limits: Limits) -> Callable[[], AbstractContextManager[Stream]]:
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        with (open(path, "rb") as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as member,
+              _again(Guarded(cast(Stream, member), limits, raw), limits) as stream):
+            yield stream
+
+    return opened
+
+
+@contextmanager
+def _again(stream: Stream, limits: Limits) -> Iterator[Stream]:
+    """A member of an archive that is itself compressed, unpacked."""
+    head, _ = first(stream)
+    joined = _Joined(head, stream)
+    how = packing(head[:512])
+    if how in ("plain", "tar", "zip"):
+        yield joined
+    else:
+        with unpacked(joined, how) as inner:
+            yield Guarded(inner, limits, None)
+
+
+class _Joined:
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, head: bytes, stream: Stream) -> None:
+        self._head, self._stream = head, stream
+
+    def read1(self, size: int = -1, /) -> bytes:
+        if not self._head:
+            return self._stream.read1(size if size >= 0 else 1 << 20)
+        piece, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
+        return piece
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size < 0:
+            got = []
+            while piece := self.read1(1 << 20):
+                got.append(piece)
+            return b"".join(got)
+        return self.read1(size)

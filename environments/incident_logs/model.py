@@ -66,8 +66,10 @@ class System:
         return tuple(s for s in self.services if s.role in roles)
 
     def pick(self, rng: Random, *roles: str) -> Service:
-        """One service that has one of the roles; where there is none, one that somebody depends on."""
-        found = self.of(*roles) or tuple(s for s in self.services if self.callers(s.name))
+        """One service that has one of the roles, if possible one that others depend on; where no service has such a
+        role, any one that others depend on."""
+        found = self.of(*roles) or tuple(s for s in self.services if s.logs)
+        found = tuple(s for s in found if self.callers(s.name) or s.role == "gateway") or found
         return found[int(rng.random() * len(found))]
 
     def callers(self, name: str) -> tuple[Service, ...]:

@@ -119,7 +119,7 @@ class Story:
             peers = [r for r in reached if r.name in service.depends_on]
             if not service.logs or not peers or len(reached) > most:
                 continue
-            begins, peer = self.after(begins, 4, 45), peers[0]
+            begins, peer = self.after(begins, 2, 25), peers[0]
             table = _GATE if service.role == "gateway" else _CALLS
             first, second = table[mode]
             loud = self.flood(service, begins, end, "error", first, second, per_s=self.rng.uniform(0.12, 0.4),
@@ -130,7 +130,7 @@ class Story:
                 floods=(loud,), weight="must" if len(reached) < 3 else "should")
             reached.append(service)
         status = {"slow": 504, "refused": 502, "errors": 500}[mode]
-        self.effects.append(Effect(source.name, at, end, latency, failing, 1.0, status, facts))
+        self.effects.append(Effect(source.name, begins, end, latency, failing, 1.0, status, facts))
         return begins
 
     def detect(self, at: float) -> None:

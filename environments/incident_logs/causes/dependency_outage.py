@@ -106,7 +106,7 @@ def _host(system: System, rng: Random, start: float, span: float) -> Incident:
     story.effects.append(Effect(component.name, story.at + 1, mended, rate=0.0))
     return _ended(
         story,
-        story.at + 1,
+        noticed,
         mended,
         "refused",
         control,

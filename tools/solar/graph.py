@@ -20,8 +20,9 @@ Attribute = Scalar | list[Scalar] | list[list[Scalar]]
 Phase = Literal["forward", "backward", "optimizer"]
 """Part of a training step. Phases are separate calls: what a later one uses of an earlier one crosses DRAM between."""
 
-Structure = Literal["dense", "upper", "lower", "diagonal", "zero", "constant"]
-"""What is known of a tensor's values: triangular in its last two dimensions, diagonal, all zero, or all equal."""
+Structure = Literal["dense", "upper", "lower", "diagonal", "zero", "constant", "masked upper", "masked lower"]
+"""What is known of a tensor's values: triangular in its last two dimensions, diagonal, all zero, all equal, or minus
+infinity outside of a triangle, so that what is added to it has no weight there."""
 
 ITEM_BITS: Mapping[str, int] = {
     "float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "complex32": 32, "complex64": 64, "complex128": 128,

@@ -10,12 +10,14 @@ stand for identifiers.
 from typing import Any
 
 from enlist.tools.solar.pytorch.recorder import Recorder
+from enlist.tools.solar.rules.masks import MASKED
 from enlist.tools.solar.rules.structure import derived
 
 ASSUMED = "assumed from example"
 _LARGEST = 1 << 20
 """Elements of a tensor on the CPU that is looked at."""
-_SHAPES = {"upper": "upper", "lower": "lower", "diagonal": "diagonal", "not lower": "upper", "not upper": "lower"}
+_SHAPES = {"upper": "upper", "lower": "lower", "diagonal": "diagonal", "not lower": "upper", "not upper": "lower",
+           "masked upper": "masked upper", "masked lower": "masked lower"}
 
 
 class Seen:
@@ -27,7 +29,8 @@ class Seen:
         self._looked: dict[int, tuple[str, Any]] = {}  # by storage, which is held so that its address stays its own
 
     def of(self, tensor: Any, role: str) -> str:
-        """ "upper", "lower" or "diagonal" of an input or a buffer, "zero" of an input, else "dense"."""
+        """ "upper", "lower", "diagonal" or a mask of minus infinity of an input or a buffer, "zero" of an input, else
+        "dense"."""
         looked = self._looked.get(tensor.untyped_storage()._cdata)
         if looked is not None:
             tag = looked[0]
@@ -81,5 +84,8 @@ def _looks(tensor: Any) -> str:
     rows, columns = tensor.shape[-2:]
     below = torch.ones(rows, columns, dtype=torch.bool).tril(-1)
     above = torch.ones(rows, columns, dtype=torch.bool).triu(1)
+    if tensor.is_floating_point() and (tensor <= MASKED).any():
+        hidden = (tensor <= MASKED).all(dim=tuple(range(tensor.dim() - 2))) if tensor.dim() > 2 else tensor <= MASKED
+        return "masked lower" if bool(hidden[above].all()) else "masked upper" if bool(hidden[below].all()) else "dense"
     low, high = bool((tensor != 0)[..., below].any()), bool((tensor != 0)[..., above].any())
     return {(False, False): "diagonal", (False, True): "upper", (True, False): "lower"}.get((low, high), "dense")

@@ -1,20 +1,21 @@
 """Branches and loops that a model writes with `torch.cond`, `scan`, `map`, `while_loop`, and recurrent layers.
 
-A branch whose condition is known without data is taken; else the cheaper of the two is, since a lower bound must hold
-for both. A loop's body is in the graph once with its number of turns; a `while_loop` whose turns depend on data is
-taken once, which is said in the assumptions.
+A branch whose condition is known without data is taken; else the lesser of both is priced (`branches`), since a lower
+bound must hold for either. A loop's body is in the graph once with its number of turns; a `while_loop` whose turns
+depend on data may not turn at all, so none is counted, which is said in the assumptions.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from enlist.tools.solar.pytorch.branches import cheaper
 from enlist.tools.solar.pytorch.flex import flex_attention, flex_on_meta
 from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.recurrent import KINDS, recurrent
 from enlist.tools.solar.pytorch.turns import Turns, repeated
 from enlist.tools.solar.pytorch.watch import recording
-from enlist.tools.solar.rules import RULES, work
+from enlist.tools.solar.rules import RULES
 
 _MOST_TURNS = 100_000
 
@@ -60,8 +61,8 @@ def _map(recorder: Recorder, turns: Turns, body: Any, xs: Any, rest: Any = ()) -
     with repeated(recorder, steps):
         made = body(*(turns.slice(x) for x in xs), *rest)
         if hasattr(made, "untyped_storage"):
-            return turns.stack(made, steps)
-        return tuple(turns.stack(p, steps) for p in made)
+            return turns.stack(made, steps, "any")
+        return tuple(turns.stack(p, steps, "any") for p in made)
 
 
 def _associative(recorder: Recorder, turns: Turns, body: Any, xs: Any, additional_inputs: Any = ()) -> Any:
@@ -75,10 +76,10 @@ def _associative(recorder: Recorder, turns: Turns, body: Any, xs: Any, additiona
 def _while(recorder: Recorder, turns: Turns, condition: Any, body: Any, carried: Any, additional: Any = ()) -> Any:
     steps = _count(recorder, condition, body, carried, additional)
     if steps is None:
-        recorder.choices.append("while_loop: how often it turns depends on data; taken once")
-    elif steps == 0:
+        recorder.choices.append("while_loop: how often it turns depends on data; no turn is counted, the least")
+    if not steps:
         return tuple(carried)
-    with repeated(recorder, steps or 1):
+    with repeated(recorder, steps):
         carried = [turns.carry(c) for c in carried]
         condition(*carried, *additional)
         made = tuple(body(*carried, *additional))
@@ -114,24 +115,4 @@ def _cond(recorder: Recorder, turns: Turns, predicate: Any, true_fn: Any, false_
     known = recorder.values.of(predicate) if isinstance(predicate, torch.Tensor) else torch.tensor(bool(predicate))
     if known is not None:
         return (true_fn if bool(known) else false_fn)(*operands)
-    costs = [_cost(recorder, branch, operands) for branch in (true_fn, false_fn)]
-    taken = "true" if costs[0] <= costs[1] else "false"
-    recorder.choices.append(f"cond: the {taken} branch is priced, the cheaper one")
-    return (true_fn if costs[0] <= costs[1] else false_fn)(*operands)
-
-
-def _cost(recorder: Recorder, branch: Any, operands: Any) -> tuple[int, int]:
-    """FLOP, and elements of the tensors that it makes or reads, of a branch run apart."""
-    import torch
-
-    from enlist.tools.solar.pytorch.finish import finished
-
-    apart = recorder.apart()
-    with recording(apart, alone=True), torch.no_grad():
-        outputs = branch(*operands)
-    graph = finished(apart, outputs, "branch", [])
-    flop = 0
-    for node in graph.nodes:
-        made = work(graph, node)
-        flop += (made.matrix_flop + made.vector_flop + made.special) * node.repeat if made else 0
-    return flop, sum(t.distinct for t in graph.tensors if t.alias_of is None)
+    return cheaper(recorder, (true_fn, false_fn), operands)

@@ -12,6 +12,7 @@ from typing import Any
 from enlist.tools.solar.graph import ITEM_BITS, Attribute, Node, Phase, Role, Tensor
 from enlist.tools.solar.pytorch.values import Values
 from enlist.tools.solar.rules.aten import IN_PLACE
+from enlist.tools.solar.rules.steps import LOOP
 
 Key = tuple[Any, ...]
 
@@ -24,6 +25,8 @@ _MAKES = {"zero": "zeros_like", "fill": "full_like", "uniform": "rand_like", "ra
 """What they are when they do not write in place."""
 _PARTS = frozenset(("split", "split_with_sizes", "chunk", "unbind"))
 """Operators that see a tensor as one part after the other."""
+_SEES = frozenset(("select", "slice", "view", "expand", "unsqueeze", "squeeze", "transpose", "_to_copy", "permute"))
+"""Operators whose result is zero where their operand is."""
 _LONGEST_CHAIN = 32
 """Writes into one storage that stand behind each other as views; with more, every walk to the root would be long."""
 
@@ -54,7 +57,8 @@ class Given:
 
 
 class Recorder:
-    """Takes operators in the order in which they run; `phase` and `repeat` are those of the nodes to come. `choices`
+    """Takes operators in the order in which they run; `phase` and `repeat` are those of the nodes to come,
+    `loop` is the outermost loop that they are in, of `loops` so far. `choices`
     are sentences about what was decided on the way, `kept` tensors that are outputs although nothing returns them,
     `carried` those that are needed although nothing seems to read them."""
 
@@ -62,6 +66,8 @@ class Recorder:
         self.where = where
         self.phase: Phase = "forward"
         self.repeat = 1
+        self.loop: int | None = None
+        self.loops = 0
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         self.makers: dict[str, Node] = {}
@@ -104,6 +110,23 @@ class Recorder:
         """Whether it is all that was made with its storage, and not a view."""
         memory = self.memories.get(tensor.untyped_storage()._cdata)
         return memory is not None and memory.whole_key == _key(tensor)
+
+    def is_zero(self, tensor: Any) -> bool:
+        """Whether a tensor of the run is known to be zero everywhere: made so by the model, or an input that is."""
+        name: str | None = self.id_of(tensor)
+        while name is not None and self.tensors[name].structure != "zero":
+            maker = self.makers.get(name)
+            if maker is not None and maker.op in ("zeros", "zeros_like", "new_zeros"):
+                return True
+            name = maker.inputs[0] if maker is not None and maker.op in _SEES else None
+        return name is not None
+
+    def mark(self, tensor: Any, attributes: dict[str, Attribute]) -> None:
+        """Say more of the operator that has made a tensor of the run."""
+        old = self.makers[self.id_of(tensor)]
+        made = old.model_copy(update={"attributes": old.attributes | attributes})
+        self.nodes[next(i for i in reversed(range(len(self.nodes))) if self.nodes[i] is old)] = made
+        self.makers.update(dict.fromkeys(made.outputs, made))
 
     def meta(self, tensor: Any) -> Any:
         """The tensor itself where it is on the meta device, else its like there."""
@@ -154,7 +177,8 @@ class Recorder:
 
     def _parts(self, op: str, given: Given, outputs: list[Any]) -> tuple[str, ...]:
         """Each part of a split as the slice or selection that it is, so that it is known where it lies."""
-        number, first, made = given.attributes.get("dim"), 0, []
+        made: list[str] = []
+        number, first = given.attributes.get("dim"), 0
         dim = (number if isinstance(number, int) else 0) % max(1, given.tensors[0].dim())
         for place, tensor in enumerate(outputs):
             if op == "unbind":
@@ -165,13 +189,17 @@ class Recorder:
             first = end
         return tuple(made)
 
-    def stack(self, part: Any, stacked: Any) -> None:
-        """What one turn of a loop writes of its stacked result; nothing moves beyond what made `part`."""
-        source, whole = self.id_of(part), self._own(self._fresh("stacked"), stacked, "intermediate", "", False)
-        piece, memory = self._fresh("loop_stack"), self.memories[stacked.untyped_storage()._cdata]
+    def stack(self, part: Any, stacked: Any, told: dict[str, Attribute] | None = None) -> None:
+        """What one turn of a loop writes of its stacked result; nothing moves beyond what made `part`. `told` are words
+        for `rules.steps`."""
+        storage = stacked.untyped_storage()._cdata
+        if storage not in self.memories:
+            self._own(self._fresh("stacked"), stacked, "intermediate", "", False)
+        source, memory = self.id_of(part), self.memories[storage]
+        piece, whole = self._fresh("loop_stack"), memory.whole
         self._add(piece, part, "intermediate", "", whole)
         self.node(piece, "loop_stack", [whole, source], ["self", "src"], [piece])
-        self._renewed(memory, "as_strided", ["self", "src"], [whole, piece], {})
+        self._renewed(memory, "as_strided", ["self", "src"], [whole, piece], dict(told or {}))
 
     def carry(self, state: Any, made: Any) -> None:
         """`made` is what a turn of a loop is handed: the first one `state`, the later ones what was there before."""
@@ -195,9 +223,10 @@ class Recorder:
 
     def node(self, node: str, op: str, inputs: list[str], slots: list[str], outputs: list[str],
              attributes: dict[str, Attribute] | None = None, where: str | None = None) -> None:
+        told: dict[str, Attribute] = {} if self.loop is None else {LOOP: self.loop}
         made = Node(id=node, op=op, where=self.where() if where is None else where, inputs=tuple(inputs),
-                    slots=tuple(slots), outputs=tuple(outputs), attributes=attributes or {}, repeat=self.repeat,
-                    phase=self.phase)
+                    slots=tuple(slots), outputs=tuple(outputs), attributes=(attributes or {}) | told,
+                    repeat=self.repeat, phase=self.phase)
         self.nodes.append(made)
         self.makers.update(dict.fromkeys(outputs, made))
 

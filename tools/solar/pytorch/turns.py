@@ -10,17 +10,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from enlist.tools.solar.pytorch.recorder import Given, Recorder
+from enlist.tools.solar.rules.steps import APART, ORDER, TURNS
 
 
 @contextmanager
 def repeated(recorder: Recorder, turns: int) -> Iterator[None]:
     """What runs inside runs `turns` times as often as what runs around it."""
-    before = recorder.repeat
+    before, outer = recorder.repeat, recorder.loop
     recorder.repeat = before * max(1, turns)
+    if outer is None:
+        recorder.loop, recorder.loops = recorder.loops, recorder.loops + 1
     try:
         yield
     finally:
-        recorder.repeat = before
+        recorder.repeat, recorder.loop = before, outer
 
 
 class Turns:
@@ -30,6 +33,7 @@ class Turns:
         import torch
 
         self._recorder = recorder
+        self._before = 1
 
         def cut(stacked: Any) -> Any:
             with _unwatched(), torch.no_grad():
@@ -37,10 +41,15 @@ class Turns:
             recorder.emit("loop_slice", Given([stacked], ["self"], [recorder.id_of(stacked)], {}), [part])
             return part
 
-        def joined(part: Any, turns: int) -> Any:
+        def joined(part: Any, turns: int, order: str = "any", first: Any = None) -> Any:
             with _unwatched(), torch.no_grad():
                 stacked = torch.empty((turns, *part.shape), dtype=part.dtype, device="meta")
-            recorder.stack(part, stacked)
+            if first is not None:  # made before the loop
+                inside = recorder.repeat, recorder.loop
+                recorder.repeat, recorder.loop = self._before, None
+                recorder.stack(first, stacked)
+                recorder.repeat, recorder.loop = inside
+            recorder.stack(part, stacked, {TURNS: turns, ORDER: order, APART: int(first is not None)})
             return stacked
 
         class Carry(torch.autograd.Function):
@@ -68,12 +77,14 @@ class Turns:
 
         class Stack(torch.autograd.Function):
             @staticmethod
-            def forward(ctx: Any, part: Any, turns: int) -> Any:
-                return joined(part, turns)
+            def forward(ctx: Any, part: Any, turns: int, order: str, first: Any) -> Any:
+                ctx.place = None if first is None else -1 if order == "reverse" else 0
+                return joined(part, turns, order, first)
 
             @staticmethod
             def backward(ctx: Any, gradient: Any) -> Any:
-                return cut(gradient), None
+                alone = None if ctx.place is None else gradient.select(0, ctx.place)
+                return cut(gradient), None, None, alone
 
         self.slice, self._stack, self._carry = Slice.apply, Stack.apply, Carry.apply
 
@@ -90,9 +101,12 @@ class Turns:
 
         self._recorder.carried += [self._recorder.id_of(s) for s in states if isinstance(s, torch.Tensor)]
 
-    def stack(self, part: Any, turns: int) -> Any:
-        """All turns' values of `part`, one after the other in a new first dimension."""
-        return self._stack(part, turns)
+    def stack(self, part: Any, turns: int, order: str = "forward", first: Any = None, before: int = 1) -> Any:
+        """All turns' values of `part` in a new first dimension, made in this order: "forward", "reverse", or "any"
+        where turns do not know each other; `first` is the one that was made before the loop, where operators ran
+        `before` times."""
+        self._before = before
+        return self._stack(part, turns, order, first)
 
 
 def _unwatched() -> Any:

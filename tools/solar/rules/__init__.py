@@ -9,7 +9,7 @@ from enlist.tools.solar.jaxpr import rules as jaxpr
 from enlist.tools.solar.loops import rules as loops
 from enlist.tools.solar.rules import aten
 from enlist.tools.solar.rules.marks import less_of
-from enlist.tools.solar.rules.structure import PART, ROWS
+from enlist.tools.solar.rules.structure import PART, ROWS, kept_part
 from enlist.tools.solar.work import Call, Rule, Work
 
 RULES: dict[str, Rule] = {**aten.RULES, **jaxpr.RULES, **loops.RULES}
@@ -28,8 +28,22 @@ def work(graph: Graph, node: Node) -> Work | None:
         made = _of_parts(graph, node, made)
     if made is not None and not made.less and PART in node.attributes:
         made = replace(made, less=str(node.attributes[PART]))
+    if made is not None and "." not in node.op:
+        made = _of_triangles(graph, node, made)
     share = node.attributes.get(ROWS)
     return _of_rows(graph, node, made, share) if made is not None and isinstance(share, list) else made
+
+
+def _of_triangles(graph: Graph, node: Node, made: Work) -> Work:
+    """What is known to be zero, or minus infinity, of a tensor from outside need not be read."""
+    surely = dict(made.surely)
+    for name in node.inputs:
+        tensor = graph.by_id[name]
+        part = kept_part(tensor.structure, tensor.shape)
+        if part < 1 and tensor.role not in ("intermediate", "output"):
+            known = surely.get(name, made.reads.get(name, tensor.distinct))
+            surely[name] = min(known, int(tensor.distinct * part))
+    return made if surely == made.surely else replace(made, surely=surely)
 
 
 _PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
@@ -53,4 +67,4 @@ def _of_rows(graph: Graph, node: Node, made: Work, share: list[Any]) -> Work:
             surely[tensor] = int(min(surely.get(tensor, made.reads.get(tensor, known)), known) * part)
     return replace(made, matrix_flop=int(made.matrix_flop * part), vector_flop=int(made.vector_flop * part),
                    special=int(made.special * part), surely=surely, nests=(), twice=False,
-                   less=made.less or f"only {part} of the rows are used")
+                   less=made.less or f"only {part} of it is used")

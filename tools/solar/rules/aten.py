@@ -7,6 +7,7 @@ FLOP counts two for a multiply and an add (never MACs). Counts are what the oper
 from enlist.tools.solar.rules import (
     attention,
     backward,
+    branches,
     convolution,
     elementwise,
     fft,
@@ -30,8 +31,8 @@ from enlist.tools.solar.work import Rule
 __all__ = ["CONVOLUTIONS", "IN_PLACE", "PRODUCTS", "RULES", "WHOLE"]
 
 RULES: dict[str, Rule] = {name: rule for family in (
-    attention, backward, convolution, elementwise, fft, gathering, linalg, losses, movement, norms, optimizers, pooling,
-    products, quantised, recurrent, reductions) for name, rule in family.RULES.items()}
+    attention, backward, branches, convolution, elementwise, fft, gathering, linalg, losses, movement, norms,
+    optimizers, pooling, products, quantised, recurrent, reductions) for name, rule in family.RULES.items()}
 
 WHOLE = frozenset((
     *CONVOLUTIONS, "linear", "matmul", "scaled_dot_product_attention", "layer_norm", "group_norm", "rms_norm",

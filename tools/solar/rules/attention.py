@@ -61,7 +61,11 @@ def _attention(call: Call) -> Work | None:
     queries, keys = query.shape[at], key.shape[at]
     heads = query.elements // max(1, queries * query.shape[-1])
     pairs, seen, less = _visible(call, query, queries, keys, heads)
-    reads = {t.id: t.distinct * seen // max(1, keys) for t in (key, value)} if seen < keys else {}
+    reads: dict[str, int] = {}
+    mask = call.tensor("attn_mask", "attn_bias")
+    if mask is not None and mask.id in call.node.inputs and call.attribute(VISIBLE, None) is not None:
+        reads[mask.id] = min(mask.distinct, int(call.attribute(VISIBLE, 0)))
+    reads |= {t.id: t.distinct * seen // max(1, keys) for t in (key, value)} if seen < keys else {}
     if call.node.op.endswith("backward"):
         return Work("attention", matrix_flop=4 * pairs * (query.shape[-1] + value.shape[-1]), vector_flop=3 * pairs,
                     special=pairs, less=less, reads=reads, launches=2)

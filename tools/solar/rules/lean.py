@@ -1,9 +1,9 @@
 """A graph without what an implementation of the stated class may leave out.
 
-In this order: what is computed again is computed once (`once`), what known values make needless goes (`folded`), what
-nobody uses of a result, or is known to be zero in a sum of products, goes (`narrow`), and what follows from no data can
-be had before any call (`marks`). Values are still computed by the
-operators that define them: no law of algebra puts one expression in the place of another.
+In this order: turns of loops that nobody waits for (`steps`), what is computed again (`once`), what known values make
+needless (`folded`), what nobody uses of a result or is known to be zero in a sum of products (`narrow`), what follows
+from no data and can be had before any call (`marks`). Values are still computed by the operators that define them: no
+law of algebra puts one expression in the place of another.
 """
 
 from enlist.tools.solar.graph import Graph
@@ -11,6 +11,7 @@ from enlist.tools.solar.rules.folded import folded, tags
 from enlist.tools.solar.rules.marks import marked
 from enlist.tools.solar.rules.narrow import narrow
 from enlist.tools.solar.rules.once import live, once
+from enlist.tools.solar.rules.steps import needed_steps
 from enlist.tools.solar.rules.support import supports
 
 _MOST = 4
@@ -18,6 +19,7 @@ _MOST = 4
 
 def lean(graph: Graph) -> Graph:
     """The graph that lower bounds speak of; itself where nothing can be left out."""
+    graph = needed_steps(graph)
     before = graph
     graph = once(graph)
     for _ in range(_MOST):  # what was folded may fold what it goes into

@@ -6,7 +6,7 @@ rows and columns that it keeps, and reads only these. Going forward, zeros that 
 positions puts around a tensor are known, and the inner dimension of a product runs over the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.solar.graph import Graph, Node, Tensor
@@ -30,17 +30,24 @@ def narrow(graph: Graph, known: Mapping[str, str], supports: Mapping[str, Part])
         known: tags of tensors (`folded.tags`): what has a triangle or a mask is left to `structure`.
         supports: boxes outside of which a tensor is zero (`support.supports`).
     """
-    plans = _plans(graph, known, supports)
+    plans, _ = _plans(graph, known, supports, frozenset())
     cut = any(plans.get(node.id, ()) is None or _cuts(graph, node, plans.get(node.id)) for node in graph.nodes)
     return _Cut(graph, plans).graph() if cut else graph
 
 
-def _plans(graph: Graph, known: Mapping[str, str], supports: Mapping[str, Part]) -> dict[str, Plan | None]:
-    """By node, which box it makes of which boxes; None for what nobody asks for. What is not named makes all."""
+def asked(graph: Graph, known: Mapping[str, str], of: Collection[str]) -> dict[str, Part]:
+    """By tensor, the box that its readers ask for; `of` are stacks of loops, of which parts may be."""
+    return _plans(graph, known, {}, of)[1]
+
+
+def _plans(graph: Graph, known: Mapping[str, str], supports: Mapping[str, Part],
+           stacks: Collection[str]) -> tuple[dict[str, Plan | None], dict[str, Part]]:
+    """By node, which box it makes of which boxes, None for what nobody asks for (what is not named makes all); and the
+    boxes by tensor."""
     shared = written(graph)
     read = {t for node in graph.nodes for t in node.inputs}
-    wanted: dict[str, Part] = {t.id: whole(t.shape) for t in graph.tensors if t.is_output or t.id not in read
-                               or graph.root(t.id) in shared}
+    wanted: dict[str, Part] = {t.id: whole(t.shape) for t in graph.tensors if t.is_output or t.id not in read or (
+        graph.root(t.id) in shared and t.id not in stacks and t.alias_of not in stacks)}
     plans: dict[str, Plan | None] = {}
     for node in reversed(graph.nodes):
         if node.outputs and not any(t in wanted for t in node.outputs):
@@ -54,7 +61,7 @@ def _plans(graph: Graph, known: Mapping[str, str], supports: Mapping[str, Part])
             part = plan[1][place] if plan is not None else whole(graph.by_id[tensor].shape)
             if size(part) or not graph.by_id[tensor].elements:
                 wanted[tensor] = hull(wanted[tensor], part) if tensor in wanted else part
-    return plans
+    return plans, wanted
 
 
 def _plan(graph: Graph, node: Node, wanted: Mapping[str, Part], known: Mapping[str, str],
@@ -66,6 +73,10 @@ def _plan(graph: Graph, node: Node, wanted: Mapping[str, Part], known: Mapping[s
     if node.op in VIEWS and len(node.inputs) == 1:
         found = through(node, graph.by_id[node.inputs[0]].shape, out.shape, part)
         return None if found is None else (found[0], [found[1]])
+    if node.op == "loop_slice" and "seen_turns" in node.attributes:
+        seen = node.attributes["seen_turns"]
+        first, end = (int(str(n)) for n in seen) if isinstance(seen, list) else (0, 0)
+        return whole(out.shape), [((first, end), *whole(out.shape))]
     if out.alias_of is not None or any(known[t] not in _LOOSE for t in (*node.inputs, out.id)):
         return None
     plan = asks(graph, node, part)
@@ -113,10 +124,12 @@ class _Cut:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     pieces: dict[tuple[str, Part], str] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
 
     def graph(self) -> Graph:
         made = {t for node in self.before.nodes for t in node.outputs}
         self.tensors = {t.id: t for t in self.before.tensors if t.id not in made}
+        self.turns = {t: node.repeat for node in self.before.nodes for t in node.outputs}
         for node in self.before.nodes:
             plan = self.plans.get(node.id, ())
             if plan is None:
@@ -141,7 +154,7 @@ class _Cut:
         self.boxes[old.id] = part
         attributes = dict(node.attributes) | self._told(node, part, old, parts)
         made = node.model_copy(update={"inputs": inputs, "slots": slots, "attributes": attributes})
-        if node.op in VIEWS and old.alias_of is not None:
+        if node.op in (*VIEWS, "loop_slice") and old.alias_of is not None:
             source = self.tensors[inputs[0]]
             tensor = old.model_copy(update={"shape": shape, "alias_of": source.id, "strides": strides(
                 made, source.shape, source.strides, shape)})
@@ -194,9 +207,10 @@ class _Cut:
                 self.tensors[name] = source.model_copy(update={
                     "id": name, "shape": cut, "alias_of": source.id, "role": "intermediate", "name": "",
                     "is_output": False})
-                self.nodes.append(Node(id=name, op="slice", where=reader.where, inputs=(source.id,), slots=("self",),
-                                       outputs=(name,), repeat=reader.repeat, phase=reader.phase, attributes={
-                                           "dim": dim, "start": mine[0] - have[0], "end": mine[1] - have[0]}))
+                self.nodes.append(Node(
+                    id=name, op="slice", where=reader.where, inputs=(source.id,), slots=("self",), outputs=(name,),
+                    repeat=self.turns.get(tensor, 1), phase=reader.phase,
+                    attributes={"dim": dim, "start": mine[0] - have[0], "end": mine[1] - have[0]}))
             source = self.tensors[name]
         self.pieces[tensor, part] = source.id
         return source.id

@@ -3,7 +3,8 @@
 A row is all that has the same indices but the last. Operators that work on each row alone (linear layers, norms over
 the last dimension, elementwise work) hand the share on to their inputs; a slice or selection of rows makes it smaller,
 and so does a product with gates of which only K of E are not zero (a mixture of experts written over all experts, or
-one expert after the other with a mask of the tokens that chose it: over all experts, K of E on average).
+one expert after the other with a mask of the tokens that chose it: over all experts, K of E on average, and over some
+of them what the others are too few for).
 Whatever mixes rows needs all of them. A share only ever lowers a count, so that a bound stays one.
 """
 
@@ -42,7 +43,7 @@ def needs(graph: Graph, gates: Mapping[str, Fraction]) -> dict[str, tuple[Fracti
     for node in reversed(graph.nodes):
         asked = {t: wanted[t] for t in node.outputs if t in wanted}
         here = max((covered(graph.by_id[t].shape, boxes) for t, boxes in asked.items()), default=WHOLE_NEED)
-        if not here:
+        if not here and not gated & set(node.outputs):
             here = WHOLE_NEED  # nothing of it, as far as is known: leave it as it was written
         if here < 1:
             found[node.id] = here, bool(gated & set(node.outputs))
@@ -92,7 +93,8 @@ def sparse(graph: Graph) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     closed: dict[str, Fraction] = {}  # true where a gate is closed, with the share that is open
     counted: set[str] = set()  # the numbers of experts in turn
-    choices: dict[str, int] = {}  # by tensor of choices, among how many
+    choices: dict[str, tuple[int, str]] = {}  # by tensor of choices, among how many, and the choices that it is
+    tried = _tried(graph)
     for node in graph.nodes:
         if node.op == "arange" or (counted & set(node.inputs) and node.op in _VIEWS):
             counted.update(node.outputs)
@@ -101,12 +103,15 @@ def sparse(graph: Graph) -> dict[str, Fraction]:
         first, out = graph.by_id[node.inputs[0]], node.outputs[0]
         if node.op == "topk":
             size = first.shape[int(node.attributes.get("dim", -1) or 0)] if first.shape else 1  # type: ignore[arg-type]
-            choices.update((t, size) for t in node.outputs if graph.by_id[t].dtype == "int64")
+            choices.update((t, (size, t)) for t in node.outputs if graph.by_id[t].dtype == "int64")
         elif node.inputs[0] in choices and (node.op in _VIEWS or node.op in ("select", "slice")):
-            choices[out] = choices[node.inputs[0]]
+            size, root = choices[node.inputs[0]]
+            choices[out] = (size, root if node.op in _VIEWS else out)
         elif node.op == "eq" and node.inputs[0] in choices and (
                 isinstance(node.attributes.get("other"), int) or set(node.inputs[1:]) & counted):
-            found[out] = Fraction(1, max(1, choices[node.inputs[0]]))
+            size, root = choices[node.inputs[0]]
+            found[out] = _least_share(size, tried[root] if set(node.inputs[1:]) <= counted and len(node.inputs) == 1
+                                      else None, graph.by_id[root].shape[-1:])
         elif node.op == "scatter" and (share := _scattered(graph, node)) is not None:
             found[out] = share
         elif node.op in ("sum", "any", "amax") and node.inputs[0] in found:
@@ -120,6 +125,30 @@ def sparse(graph: Graph) -> dict[str, Fraction]:
         elif node.inputs[0] in closed and node.op in _VIEWS:
             closed[out] = closed[node.inputs[0]]
     return found | closed
+
+
+def _tried(graph: Graph) -> dict[str, set[int]]:
+    """By tensor of choices, the numbers that are compared with it or with a view of it."""
+    base: dict[str, str] = {}
+    found: dict[str, set[int]] = {}
+    for node in graph.nodes:
+        root = base.get(node.inputs[0], node.inputs[0]) if node.inputs else ""
+        if node.op in _VIEWS and node.outputs:
+            base[node.outputs[0]] = root
+        number = node.attributes.get("other")
+        found.setdefault(root, set())
+        if node.op == "eq" and isinstance(number, int):
+            found[root].add(number)
+    return found
+
+
+def _least_share(experts: int, tried: set[int] | None, chosen: tuple[int, ...]) -> Fraction:
+    """The least share of choices that fall on each of the experts that are tried: all of them get every choice; of
+    some, a token with K choices must take what the others are too few for."""
+    if tried is None:
+        return Fraction(1, max(1, experts))
+    count, among = chosen[0] if chosen else 1, len(tried & set(range(experts)))
+    return Fraction(max(0, count - (experts - among)), max(1, among * count))
 
 
 def _scattered(graph: Graph, node: Node) -> Fraction | None:

@@ -111,6 +111,8 @@ def strides(node: Node, shape: Sequence[int], lie: Sequence[int], out: Sequence[
     if node.op == "select":
         dim = number(node, "dim", 0) % len(shape)
         return (*lie[:dim], *lie[dim + 1:])
+    if node.op == "loop_slice":
+        return tuple(lie[1:])
     if node.op in TURNS:
         return tuple(lie[d] for d in turned(node, len(shape)))
     if node.op == "expand":

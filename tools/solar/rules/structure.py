@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from enlist.tools.solar.graph import Graph, Node, Structure
+from enlist.tools.solar.rules.asks import POINTWISE
 from enlist.tools.solar.rules.extent import triangle
 from enlist.tools.solar.rules.masks import MASKED, Positions
 from enlist.tools.solar.rules.movement import MADE
 from enlist.tools.solar.rules.needs import needs, sparse
 from enlist.tools.solar.rules.readers import needed_parts
 
-STRUCTURES = frozenset(get_args(Structure)) - {"dense"}
+STRUCTURES = frozenset(get_args(Structure)) - {"dense", "masked upper", "masked lower"}
 NEEDED = "needed"
 """The attribute of a product that says which part of its output is needed: a triangle, or "band:kept/all"."""
 SYMMETRIC = "symmetric"
@@ -47,6 +48,8 @@ _VIEWS = frozenset(("view", "reshape", "expand", "unsqueeze", "squeeze", "slice"
 _PRODUCTS = frozenset(("mm", "bmm", "matmul", "linear"))
 _SHAPED = ("upper", "lower", "diagonal", "zero")
 _EVERYWHERE = ("zero", "constant", "-inf")
+_EACH_ALONE = POINTWISE | {"softmax", "_softmax", "_safe_softmax"}
+"""Operators that do nothing for an element that is known."""
 _ZERO_AT_MINUS_INFINITY = frozenset(("softmax", "_softmax", "_safe_softmax", "exp", "exp2", "relu", "relu6", "sigmoid",
                                      "softplus", "hardsigmoid"))
 _MADE_EQUAL = frozenset(("ones", "full", "ones_like", "full_like", "new_ones", "new_full"))
@@ -226,6 +229,12 @@ def propagate(graph: Graph) -> Graph:
     for node in graph.nodes:
         if node.op in _PRODUCTS and known[node.inputs[0]].startswith("band:"):
             marks.setdefault(node.id, {})[KEPT] = known[node.inputs[0]]
+    for node in graph.nodes:  # of what lies outside of a triangle or a mask nothing is worked out
+        if node.op in _EACH_ALONE and "." not in node.op and node.outputs:
+            part = kept_part(known[node.outputs[0]], graph.by_id[node.outputs[0]].shape)
+            if part < 1:
+                share = [*part.as_integer_ratio(), False]
+                marks.setdefault(node.id, {})[ROWS] = _fewer(node, share)
     for name, border in _borders(graph).items():
         marks.setdefault(name, {})[BORDER] = border
     for name, words in _parts(graph).items():
@@ -239,6 +248,18 @@ def propagate(graph: Graph) -> Graph:
     nodes = tuple(n.model_copy(update={"attributes": n.attributes | marks[n.id]}) if n.id in marks else n
                   for n in graph.nodes)
     return _with_needs(graph.model_copy(update={"tensors": tensors, "nodes": nodes}))
+
+
+def kept_part(tag: str, shape: Sequence[int]) -> Fraction:
+    """The part of a tensor's elements that its tag leaves: neither known to be zero nor hidden by a mask."""
+    plain = tag.removeprefix("masked ")
+    if plain.startswith("band:"):
+        return Fraction(plain.removeprefix("band:"))
+    if len(shape) < 2 or plain not in ("upper", "lower", "diagonal") or 0 in shape:
+        return Fraction(1)
+    rows, columns = shape[-2:]
+    count = min(rows, columns) if plain == "diagonal" else triangle(rows, columns, 0, plain == "upper")
+    return Fraction(count, rows * columns)
 
 
 def _with_needs(graph: Graph) -> Graph:

@@ -10,8 +10,10 @@ import typer
 from typer.core import TyperCommand
 
 from enlist.evals.cli.answer import Answer, Json
+from enlist.evals.cli.run import Models
 
 if TYPE_CHECKING:
+    from enlist.tools.runtime.config import Config
     from enlist.tools.runtime.errors import EnlistError
     from enlist.tools.solar.report.analysis import Analysis, Question
 
@@ -33,7 +35,8 @@ class SolCommand(TyperCommand):
              "  enlist sol model.py::Block --measured 9.8 --terms\n"
              "  enlist sol definition.json --compare A100,B200 --json\n\n"
              "A file has a class Model and get_inputs(), or name what to take: FILE.py::Target. PyTorch, JAX, NumPy, "
-             ".loop files, and SOL-ExecBench definitions (or their folder) are read.")
+             ".loop files, and SOL-ExecBench definitions (or their folder) are read; C and C++ where a language model "
+             "is configured that translates them.")
 def sol(
     ctx: typer.Context,
     files: Annotated[list[str], typer.Argument(
@@ -66,6 +69,10 @@ def sol(
     clock: Annotated[float | None, typer.Option("--clock", metavar="MHZ", help="Price at this clock.")] = None,
     no_structure: Annotated[bool, typer.Option(
         "--no-structure", help="Do not look for triangular or zero tensors in the example inputs.")] = False,
+    use_models: Models = None,
+    assume_translation: Annotated[bool, typer.Option(
+        "--assume-translation", help="Take a model's translation of what cannot run here (CUDA, Triton, pseudo-code): "
+        "you vouch for it.")] = False,
     terms: Annotated[bool, typer.Option("--terms", help="Open every number into its terms.")] = False,
     html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page of its own.")] = None,
     as_json: Json = False,
@@ -75,11 +82,13 @@ def sol(
     from enlist.evals.cli.settings import readable, settings
     from enlist.tools.solar.report.analysis import Analysis, entry
 
-    settings()
+    config = settings(use_models=use_models)
     asked = _question(device, compare, dtype, measured, provision, any_algorithm, warm, strict_fp32, clock,
                       ctx.obj.note)
-    made = _answers([readable(f) for f in files], input, training, not no_structure, sweep, asked, ctx.obj.note)
-    entries = [entry(one) if isinstance(one, Analysis) else _fault_entry(name, label, one) for name, label, one in made]
+    made, more = _answers([readable(f) for f in files], input, training, not no_structure, sweep, asked, config,
+                          assume_translation, ctx.obj.note)
+    entries = [entry(one) | extra if isinstance(one, Analysis) else _fault_entry(name, label, one)
+               for (name, label, one), extra in zip(made, more, strict=True)]
     if html is not None:
         _write_page(html, [one for _, _, one in made if isinstance(one, Analysis)])
     failed = any("error" in e or any("error" in point for point in e.get("sweep", ())) for e in entries)
@@ -121,10 +130,12 @@ def _question(device: str | None, compare: str | None, dtype: str | None, measur
 
 
 def _answers(files: Sequence[str], inputs: str | None, training: str | None, structure: bool, sweep: str | None,
-             asked: "Question", say: Callable[[str], None]) -> list[tuple[str, str, "Analysis | EnlistError"]]:
-    """Of every file and workload its name, its label and its analysis or fault."""
+             asked: "Question", config: "Config", vouched: bool, say: Callable[[str], None],
+             ) -> tuple[list[tuple[str, str, "Analysis | EnlistError"]], list[dict[str, Any]]]:
+    """Of every file and workload its name, its label and its analysis or fault; and what JSON says of each besides."""
     from enlist.evals.cli.sol_asked import sweep as read_sweep
     from enlist.evals.cli.sol_capture import capture_all
+    from enlist.evals.cli.sol_translated import Ready, ready
     from enlist.tools.runtime.errors import EnlistError, boundary
     from enlist.tools.solar.formats.opened import Source, opened
     from enlist.tools.solar.report.analysis import analyse
@@ -133,30 +144,33 @@ def _answers(files: Sequence[str], inputs: str | None, training: str | None, str
         raise EnlistError("bad_input", "no kind of training", given=training, allowed=", ".join(TRAINING),
                           fix="--training alone means a whole step")
     dimension, sizes = read_sweep(sweep) if sweep is not None else ("", ())
-    found: list[Source | tuple[str, EnlistError]] = []
-    for typed in files:
+    typed: list[Source | tuple[str, EnlistError]] = []
+    for file in files:
         try:
-            found += opened(typed, inputs)
+            typed += opened(file, inputs)
         except EnlistError as error:
-            found.append((typed, error))
-    sources = [one for one in found if isinstance(one, Source)]
-    wanted = [each for one in sources for each in (one, *(one.resized(dimension, n) for n in sizes))]
+            typed.append((file, error))
+    found = ready(typed, config, vouched, say)
+    wanted = [each for one in found if isinstance(one, Ready)
+              for each in (one.source, *(one.source.resized(dimension, n) for n in sizes))]
     graphs = iter(capture_all(wanted, training, structure, say) if wanted else [])  # type: ignore[arg-type]
     made: list[tuple[str, str, Analysis | EnlistError]] = []
     for one in found:
-        if not isinstance(one, Source):
+        if not isinstance(one, Ready):
             made.append((one[0], "", one[1]))
             continue
         base, at_sizes = next(graphs), [next(graphs) for _ in sizes]
+        file, label = one.source.file, one.source.label
         try:
             if isinstance(base, EnlistError):
                 raise base
-            swept = [(dimension, n, g) for n, g in zip(sizes, at_sizes, strict=True)]
-            with boundary(f"pricing {one.name}"):
-                made.append((one.file, one.label, analyse(base, asked, one.file, one.label, swept)))
+            swept = [(dimension, n, g if isinstance(g, EnlistError) else one.marked(g))
+                     for n, g in zip(sizes, at_sizes, strict=True)]
+            with boundary(f"pricing {one.source.name}"):
+                made.append((file, label, analyse(one.marked(base), asked, file, label, swept)))
         except EnlistError as error:
-            made.append((one.file, one.label, error))
-    return made
+            made.append((file, label, error))
+    return made, [one.entry() if isinstance(one, Ready) else {} for one in found]
 
 
 def _fault_entry(file: str, label: str, fault: "EnlistError") -> dict[str, Any]:

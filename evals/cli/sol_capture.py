@@ -65,14 +65,14 @@ def capture_all(sources: Sequence[Source], training: Training | None, structure:
                 say: Callable[[str], None]) -> list[Ended]:
     """The graph of each source, or why there is none, in their order."""
     stop, progress = threading.Event(), Progress(len(sources), say)
-    with _shelf() as shelf:
-        work = [(place, _model(source, shelf, training, structure)) for place, source in enumerate(sources)
+    with shelf() as kept:
+        work = [(place, _model(source, kept, training, structure)) for place, source in enumerate(sources)
                 if source.fault is None]
         ended: dict[int, Ended] = {place: s.fault for place, s in enumerate(sources) if s.fault is not None}
         lanes = max(1, min(len(os.sched_getaffinity(0)), _AT_ONCE, len(work)))
         with ThreadPoolExecutor(lanes) as pool:
             try:
-                for part in pool.map(lambda lane: _lane(work[lane::lanes], shelf, stop, progress), range(lanes)):
+                for part in pool.map(lambda lane: _lane(work[lane::lanes], kept, stop, progress), range(lanes)):
                     ended |= part
             except BaseException:
                 stop.set()
@@ -150,6 +150,7 @@ def _model(source: Source, shelf: Shelf, training: Training | None, structure: b
 
 
 @contextmanager
-def _shelf() -> Iterator[Shelf]:
+def shelf() -> Iterator[Shelf]:
+    """Artifacts of one command, gone at its end."""
     with tempfile.TemporaryDirectory(prefix="enlist-sol-") as folder:
         yield Shelf(Path(folder))

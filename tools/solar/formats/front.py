@@ -17,6 +17,7 @@ from typing import Any, Literal
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.tool import load
 from enlist.tools.solar.graph import Graph
+from enlist.tools.solar.source.languages import without_model
 
 Front = Literal["pytorch", "jaxpr", "loops", "source"]
 Training = Literal["backward", "step"]
@@ -33,7 +34,8 @@ _LABEL: Mapping[Front, str] = {
 LOOP_SUFFIX = ".loop"
 _NETWORK = re.compile(r"name resolution|Name or service not known|Network is unreachable|Max retries exceeded|"
                       r"huggingface|hf\.co|offline mode|couldn't connect|Connection refused", re.IGNORECASE)
-_OTHER_SOURCE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".txt", ".md")
+_OTHER_SOURCE = {".c": "c", ".h": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".hpp": "c++", ".cu": "cuda",
+                 ".cuh": "cuda", ".hip": "cuda", ".txt": "pseudo-code", ".md": "pseudo-code"}
 
 
 def front_of(text: str, name: str, target: str | None = None) -> Front:
@@ -58,6 +60,20 @@ def front_of(text: str, name: str, target: str | None = None) -> Front:
     return "pytorch" if found - {"numpy"} - sys.stdlib_module_names else "source"
 
 
+def language_of(text: str, name: str) -> str | None:
+    """The language of a file that only a language model can translate; None for what a front end reads."""
+    suffix = Path(name).suffix.lower()
+    if suffix in _OTHER_SOURCE:
+        return _OTHER_SOURCE[suffix]
+    if suffix == LOOP_SUFFIX or front_of(text, name) != "source":
+        return None
+    try:
+        found = set(_bound_names(ast.parse(text)).values())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return "triton" if "triton" in found else None
+
+
 def capture(path: Path, target: str | None = None, name: str | None = None, *, inputs: str | None = None,
             training: Training | None = None, structure: bool = True) -> Graph:
     """The graph of a file by the front end that `front_of` names. Runs user code: only inside a sandbox.
@@ -68,8 +84,8 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
         training: "backward" adds the backward pass, "step" the optimizer too.
         structure: look for structure (triangular, zero) in the example inputs.
 
-    Raises what the front end raises; `unsupported` for an option that it has no notion of, or another language;
-    `not_installed` for a front end or a package that is not there.
+    Raises what the front end raises; `unsupported` for an option that it has no notion of; `not_installed` for a front
+    end or a package that is not there, and for another language, which a model must translate first.
     """
     name = name or path.name
     try:
@@ -78,12 +94,9 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a source file in UTF-8",
                           fix="save it as UTF-8 text") from error
     front = front_of(text, name, target)
-    if front == "source" and Path(name).suffix.lower() != ".py":
-        raise EnlistError(
-            "unsupported", f"{name} is neither Python nor Affine Loop IR, and only a language model can translate it",
-            allowed="Python that imports torch, jax or numpy; .loop; SOL-ExecBench definitions",
-            fix="write its loops by hand as FILE.loop, or ask `enlist run` with a language model configured: a "
-            "translation counts only after its outputs equalled the source's")
+    language = language_of(text, name) if front == "source" else None
+    if language is not None:
+        raise without_model(language, name)
     function = _entry(front, name)
     taken = signature(function).parameters
     options: dict[str, Any] = {"inputs": inputs, "training": training, "structure": structure}

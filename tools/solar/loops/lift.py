@@ -83,7 +83,7 @@ class _Lift:
             "reads": [i[1] for i in inputs], "surely": [i[2] for i in inputs], "writes": wrote.elements,  # type: ignore
             "equation": main.equation, "less": ", ".join(less), "window": main.window,
             "nests": [[n.batch, n.m, n.n, n.k] for t in tallies if (n := t.nest)],  # type: ignore
-            "turns": self._turns(group)}
+            "launches": self._turns(group)}
         lines = f"line {group.steps[0].placed.statement.line}" if group.steps[0].placed.statement.line else ""
         node = Node(id=f"n{place}", op=f"loop.{_kind(group, main)}", inputs=tuple(i[0] for i in inputs),
                     where=f"{lines}: {show_assign(group.steps[-1].placed.statement)}".lstrip(": ")[:160],

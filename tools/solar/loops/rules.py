@@ -25,7 +25,7 @@ def _counted(call: Call) -> Work | None:
         surely=_by_tensor(call, sure), writes=number("writes"), equation=str(values.get("equation") or ""),
         nests=tuple(Nest(*n) for n in nests if isinstance(n, list) and len(n) == 4)  # type: ignore[arg-type]
         if isinstance(nests, list) else (), less=str(values.get("less") or ""),
-        launches=max(1, number("turns")))
+        launches=max(1, number("launches")))
 
 
 def _by_tensor(call: Call, counts: list) -> dict[str, int]:  # type: ignore[type-arg]

@@ -14,6 +14,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.tool import Resources, Tool, ToolContext, ToolModel
 from enlist.tools.solar.loops.capture import capture_loops, read_text
 from enlist.tools.solar.loops.parser import parse
+from enlist.tools.solar.loops.validate import validate
 
 _GRAPH_MEDIA_TYPE = "application/vnd.enlist.graph+json"
 _REF = {"sha256": "0" * 64, "name": "product.loop", "bytes": 1}
@@ -21,11 +22,13 @@ Language = Literal["numpy", "c", "c++", "triton", "cuda", "pseudo-code"]
 
 
 class LiftInput(ToolModel):
-    """A `.loop` file, or a Python file over NumPy; which program or function; sizes or shapes in place of its own."""
+    """A `.loop` file, or a Python file over NumPy; which program or function; sizes or shapes in place of its own.
+    `assumed` are sentences that every number also rests on, such as where the program came from."""
 
     file: ArtifactRef
     target: str | None = None
     inputs: str | None = None
+    assumed: tuple[str, ...] = Field(default=(), max_length=8)
 
 
 class LiftOutput(ToolModel):
@@ -44,22 +47,25 @@ class Example(ToolModel):
 
 
 class EqualsInput(ToolModel):
-    """A `.loop` program, its source, the source's language and function; examples where the source cannot run here."""
+    """A `.loop` program, its source, the source's language and function; examples where the source cannot run here.
+    Without `compare` the program is only validated."""
 
     program: ArtifactRef
     source: ArtifactRef
     language: Language
     target: str | None = None
     examples: tuple[Example, ...] = Field(default=(), max_length=64)
+    compare: bool = True
 
 
 class EqualsOutput(ToolModel):
-    """`equal`, else the first difference; on how many shapes and inputs that rests."""
+    """`equal`, else the first difference; on how many shapes and inputs that rests, and the sizes of each shape."""
 
     equal: bool
     difference: str
     shapes: int
     inputs: int
+    at: tuple[str, ...] = ()
 
 
 def run_lift(given: LiftInput, ctx: ToolContext) -> LiftOutput:
@@ -71,6 +77,7 @@ def run_lift(given: LiftInput, ctx: ToolContext) -> LiftOutput:
         from enlist.tools.solar.source.capture import capture_numpy
 
         graph = capture_numpy(path, given.target, name=name, inputs=given.inputs)
+    graph = graph.model_copy(update={"assumed": (*given.assumed, *graph.assumed)})
     ref = ctx.put_artifact(graph.model_dump_json(exclude_defaults=True).encode(), media_type=_GRAPH_MEDIA_TYPE,
                            name=f"{Path(name).stem}.graph.json")
     return LiftOutput(graph=ref, assumed=graph.assumed, operators=len(graph.nodes))
@@ -81,10 +88,14 @@ def run_equals(given: EqualsInput, ctx: ToolContext) -> EqualsOutput:
     from enlist.tools.solar.source.equality import compare
 
     program = parse(read_text(ctx.open_artifact(given.program), given.program.name), given.program.name)
+    if not given.compare:
+        validate(program)
+        return EqualsOutput(equal=True, difference="", shapes=0, inputs=0)
     text = read_text(ctx.open_artifact(given.source), given.source.name)
     examples = [(_arrays(one.inputs), _arrays(one.outputs)) for one in given.examples]
     found = compare(program, text, given.language, given.target, examples)
-    return EqualsOutput(equal=found.equal, difference=found.difference, shapes=found.shapes, inputs=found.inputs)
+    return EqualsOutput(equal=found.equal, difference=found.difference, shapes=found.shapes, inputs=found.inputs,
+                        at=found.at)
 
 
 def _arrays(values: dict[str, JsonValue]) -> dict[str, np.ndarray]:
@@ -100,12 +111,12 @@ def _arrays(values: dict[str, JsonValue]) -> dict[str, np.ndarray]:
 
 
 LIFT = Tool(
-    name="loop-lift", version="1.0.0", summary="Lift loop nests (.loop, or NumPy) to the graph that bounds are made of",
+    name="loop-lift", version="1.1.0", summary="Lift loop nests (.loop, or NumPy) to the graph that bounds are made of",
     input=LiftInput, output=LiftOutput, run="enlist.tools.solar.loops.tool:run_lift", example={"file": _REF},
     check_route="the interpreter's brute-force counts on small shapes", isolation="process", time_limit=120.0,
     resources=Resources(memory_bytes=2 << 30), errors=("bad_input", "not_found", "unsupported"))
 EQUALS = Tool(
-    name="loop-equals", version="1.0.0", summary="Run a loop program and its source and compare every output",
+    name="loop-equals", version="1.1.0", summary="Run a loop program and its source and compare every output",
     input=EqualsInput, output=EqualsOutput, run="enlist.tools.solar.loops.tool:run_equals",
     example={"program": _REF, "source": _REF | {"name": "product.c"}, "language": "c"},
     check_route="the comparison is itself the check of a translation", isolation="sandbox", time_limit=180.0,

@@ -1,7 +1,7 @@
 """Any language into the Affine Loop IR by a language model. A translation counts only after it was run.
 
-The model proposes a program; it is parsed, validated, and run beside the source (`check`, in a sandbox). The first
-fault or difference goes back to the model, a few times. What never equals the source is refused.
+The model proposes a program; it is parsed here, and validated and run beside the source by `check`, in a sandbox. The
+first fault or difference goes back to the model, a few times. What never equals the source is refused.
 """
 
 import re
@@ -12,12 +12,13 @@ from typing import Protocol
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.loops.parser import parse
 from enlist.tools.solar.loops.program import Program
-from enlist.tools.solar.loops.validate import validate
 from enlist.tools.solar.source.equality import Compared
-from enlist.tools.solar.source.running import LANGUAGES
+from enlist.tools.solar.source.languages import LANGUAGES, without_model
 
 ROUNDS = 4
-_LONGEST = 60_000  # characters of source that a question holds
+_LONGEST = 60_000  # characters of source that a question holds, and of a program that an answer may be
+_SHOWN = 8_000  # characters of a refused answer that go back
+_MENDABLE = frozenset(("bad_input", "tool_failed", "timeout", "resource_limit", "invalid_output"))
 
 
 class Proposer(Protocol):
@@ -40,7 +41,7 @@ fenced block and nothing else.
 
     program NAME
     size N = 64, M = 32               # every size of the source, by the source's name, with a value
-    input a: float32[N, M]            # parameters that are read, by the source's names and in its order
+    input a: float32[N, M], t: float32[]  # parameters that are read, by the source's names; [] for a single number
     temp s: float32[N]
     output c: float32[N]              # results, in the source's order; by the parameter's name where it is one
     for i in 0..N {{                  # upper end excluded; `step 2` and `step -1` may follow
@@ -52,7 +53,9 @@ fenced block and nothing else.
 Assignments: = += *= max= min=. Functions: min max exp log sqrt tanh erf sin cos abs floor pow select, and dtypes as
 casts. dtypes: float64 float32 float16 bfloat16 int64 int32 int8 bool. Bounds, guards and indices are affine in loop
 variables (// and % by constants too); an index may be read from an integer tensor: a[ids[i], j]. A scalar is t[].
-Every element is assigned with = before it is reduced into. Inputs are never assigned.
+Every element is assigned with = before it is reduced into. Inputs are never assigned: of an array x that the source
+changes in place, `input x` is what it held before and `output x_out` what it holds afterwards. Of an output
+exactly those elements are assigned that the source writes.
 
 Source:
 {source}
@@ -60,25 +63,23 @@ Source:
 
 
 def translate(source: str, language: str, proposer: Proposer | None,
-              check: Callable[[Program], Compared], rounds: int = ROUNDS) -> Translation:
+              check: Callable[[Program], Compared], rounds: int = ROUNDS, name: str = "source") -> Translation:
     """The program that equals a source.
 
     Args:
         language: one of `LANGUAGES`.
         proposer: asks a language model; None where none is configured.
-        check: runs program and source and compares; must run the source in a sandbox (`loop-equals`).
+        check: validates a program, runs it and its source and compares; must do so in a sandbox (`loop-equals`).
+        name: what to call the source in messages.
 
     Raises `not_installed` without a model, `bad_input` for an unknown language, `unsupported` where the source cannot
-    be run and no examples were given, `invalid_output` where no proposal equalled the source.
+    be run and no examples were given, `invalid_output` where no proposal equalled the source; what `proposer` raises.
     """
     if language not in LANGUAGES:
         raise EnlistError("bad_input", "not a language that can be translated", given=language,
                           allowed=", ".join(LANGUAGES), fix="name one of these")
     if proposer is None:
-        raise EnlistError(
-            "not_installed", f"translating {language} needs a language model, and none is configured",
-            allowed="a model, a .loop file, or NumPy of the subset, which needs no model",
-            fix="configure a model, or write the loops by hand as FILE.loop (docs/loop-ir.md)")
+        raise without_model(language, name)
     if len(source) > _LONGEST:
         raise EnlistError("bad_input", "the source is too long to translate", given=f"{len(source)} characters",
                           allowed=f"{_LONGEST}", fix="give the one function alone")
@@ -87,18 +88,21 @@ def translate(source: str, language: str, proposer: Proposer | None,
     for number in range(1, rounds + 1):
         text = _program_text(proposer(question))
         try:
+            if len(text) > _LONGEST:
+                raise EnlistError("bad_input", "the program is too long", allowed=f"{_LONGEST} characters")
             program = parse(text, "proposal")
-            validate(program)
             compared = check(program)
             if compared.equal:
                 return Translation(program, compared, number)
             last = compared.difference
         except EnlistError as error:
-            if error.code in ("unsupported", "sandbox_unavailable", "not_installed", "cancelled", "not_found"):
+            if error.code not in _MENDABLE:
                 raise
             last = error.sentence()
-        question = f"{task}\nYour last answer:\n```\n{text}\n```\nIt is wrong: {last}\nAnswer with the mended program."
-    raise EnlistError("invalid_output", f"no translation equalled the source in {rounds} rounds; the last one: {last}",
+        question = (f"{task}\nYour last answer:\n```\n{text[:_SHOWN]}\n```\nIt is wrong: {last}\n"
+                    "Answer with the mended program.")
+    raise EnlistError("invalid_output",
+                      f"no translation of {name} equalled it in {rounds} rounds; the last one: {last}",
                       fix="write the loops by hand as FILE.loop, or try another model")
 
 

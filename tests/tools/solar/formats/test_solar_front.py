@@ -61,7 +61,7 @@ def test_a_front_end_is_given_what_it_knows_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "text", "options", "code", "word"), [
     ("f.py", "import numpy", {"training": "step"}, "unsupported", "training"),
     ("f.py", "import numpy", {"structure": False}, "unsupported", "structure"),
-    ("f.py", "import jax", {}, "not_installed", "JAX"), ("f.cu", "__global__", {}, "unsupported", "language model"),
+    ("f.py", "import jax", {}, "not_installed", "JAX"), ("f.cu", "__global__", {}, "not_installed", "language model"),
     ("f.py", b"\xff\xfe", {}, "bad_input", "UTF-8")])
 def test_what_no_front_end_can_do_is_said_with_a_way_out(
         tmp_path: Path, name: str, text: str | bytes, options: dict[str, Any], code: str, word: str) -> None:

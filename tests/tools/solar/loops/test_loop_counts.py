@@ -107,7 +107,7 @@ def test_a_private_temporary_does_not_make_a_loop_sequential() -> None:
                    "output c: float32[N, N]\n"
                    "for i in 0..N { for j in 0..N { s[] = 0\n for k in 0..N { s[] += a[i, k] * b[k, j] }\n "
                    "c[i, j] = s[] } }", N=64)
-    assert total(graph, "matrix_flop") == 2 * 64**3 and all(n.attributes["turns"] == 1 for n in graph.nodes)
+    assert total(graph, "matrix_flop") == 2 * 64**3 and all(n.attributes["launches"] == 1 for n in graph.nodes)
 
 
 def test_a_recurrence_over_time_counts_every_turn() -> None:
@@ -116,7 +116,7 @@ def test_a_recurrence_over_time_counts_every_turn() -> None:
                    "a[i] = x[t, i]\n for j in 0..H { a[i] += w[i, j] * h[j] } }\n "
                    "for i in 0..H { h[i] = tanh(a[i])\n y[t, i] = h[i] } }", T=100, H=64)
     assert total(graph, "matrix_flop") == 2 * 100 * 64 * 64 and total(graph, "special") == 100 * 64
-    assert graph.nodes[1].attributes["turns"] == 100
+    assert graph.nodes[1].attributes["launches"] == 100
 
 
 def test_a_graph_survives_json() -> None:

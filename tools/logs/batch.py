@@ -98,7 +98,8 @@ class Accounting:
 @dataclass(slots=True)
 class Batch:
     """Records of one source by column, all of one length, in the order of the source; what a column holds stands in
-    `docs/incident-logs-design.md`. Times are nanoseconds since the epoch, UTC."""
+    `docs/incident-logs-design.md`. Times are nanoseconds since the epoch, UTC. `more` names the lines after the first
+    of records that have several."""
 
     source: Source
     line: list[int] = field(default_factory=list)
@@ -112,6 +113,7 @@ class Batch:
     message: list[str] = field(default_factory=list)
     rest: list[str] = field(default_factory=list)
     fields: list[Mapping[str, str] | None] = field(default_factory=list)
+    more: dict[int, list[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.line)

@@ -39,7 +39,7 @@ def found(paths: Sequence[str | os.PathLike[str]], account: Accounting, limits: 
         EnlistError: `not_found` where a path does not exist; `bad_input` where it is no file or folder.
     """
     made: dict[str, Found] = {}
-    for path in map(os.fspath, paths):
+    for path in (os.fspath(p) for p in paths):
         for one in _under(path, account, limits):
             made.setdefault(one.name, one)
     return [made[name] for name in in_order(made)]
@@ -174,7 +174,7 @@ def _holds_tar(path: str, how: str) -> bool:
 
 def _tar(path: str, how: str, account: Accounting, limits: Limits) -> Iterator[Found]:
     """Members of a tar are found by one pass; reading one later goes over the archive again up to it."""
-    names = []
+    names: list[tuple[str, float, int]] = []
     try:
         with _archive(path, how, limits) as archive:
             for member in archive:

@@ -1,0 +1,32 @@
+"""Lines into records: envelopes taken off, lines of one record joined, times read, every line still accounted for."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from enlist.tools.logs.batch import Accounting, Batch, Block, Source
+from enlist.tools.logs.clock.reader import Clock
+from enlist.tools.logs.framing.frames import Framer
+from enlist.tools.logs.reading.names import rotation
+
+__all__ = ["Framer", "batches"]
+
+
+def batches(blocks: Iterable[Block], account: Accounting,
+            clock: Callable[[Source], Clock] | None = None) -> Iterator[Batch]:
+    """Records of blocks that come source by source, the parts of a rotated log one after the other.
+
+    Args:
+        account: the one that the blocks were counted in.
+        clock: makes the clock of a source, to say zones and years from outside; None: the file's own change time, UTC.
+    """
+    make = clock or (lambda source: Clock(source.modified))
+    framer: Framer | None = None
+    whole = ""
+    for block in blocks:
+        name = rotation(block.source.name)[0]
+        if framer is None or name != whole:
+            if framer is not None:
+                yield from framer.finish()
+            framer, whole = Framer(account, make), name
+        yield from framer.feed(block)
+    if framer is not None:
+        yield from framer.finish()

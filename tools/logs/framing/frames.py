@@ -1,0 +1,183 @@
+"""Physical lines of one log into records: which lines begin one, which go on with the one before.
+
+A line goes on with the record before it, of the same stream, when it looks like a part of a stack trace or is
+indented; or when it has no time stamp and lines of this log have one as a rule. A line that its writer cut goes on in
+the next of its stream. The last record of each stream stays open until the next begins, over the end of a rotated part
+too.
+"""
+
+import re
+from collections.abc import Callable
+
+from enlist.tools.logs.batch import Accounting, Batch, Block, Source
+from enlist.tools.logs.clock.reader import Clock
+from enlist.tools.logs.framing.piece import Piece
+from enlist.tools.logs.framing.plain import Plain, untimed
+from enlist.tools.logs.framing.structured import from_access, from_container, from_json, from_logfmt, from_syslog
+
+_TRACE = re.compile(
+    r"\s|\t|Caused by: |Suppressed: |Traceback \(most recent|The above exception|During handling of|goroutine \d+ \[|"
+    r"created by |exit status \d+$|\.\.\. \d+ (?:more|common)|at [\w.$<>]+\(|[})\]]+[;,]?$|--- End of|[-=*^~]{3,}$")
+_THROWN = re.compile(r"(?:Exception in thread \"[^\"]*\" )?(?:[\w$]+[.:]+)*[A-Z][\w$]*"
+                     r"(?:Exception|Error|Throwable|Warning|Exit|Interrupt|Fault)\b(?:[:\s]|$)")
+_FRAMES = re.compile(r"Traceback \(most recent|\s+File \"|\s+at |goroutine \d+ \[|panic:")
+_RULE = 0.8
+_COLUMNS = ("line", "lines", "byte", "time", "how", "level", "service", "stream", "message", "rest", "fields")
+Reader = Callable[[str, Clock], Piece | None]
+
+
+class Framer:
+    """Reads the blocks of one log, all its rotated parts in order.
+
+    Args:
+        clock: makes the clock of a source.
+        batch: records in a batch, about.
+    """
+
+    def __init__(self, account: Accounting, clock: Callable[[Source], Clock]) -> None:
+        self._account, self._make = account, clock
+        self._source: Source | None = None
+        self._plain, self._inner = Plain(), Plain()
+        self._readers: list[Reader] = [from_container, from_json, from_syslog, from_access, from_logfmt]
+        self._last: Reader | None = None
+        self._timed = self._begun = 0
+        self._open: dict[str, int] = {}
+        self._cut: dict[str, int] = {}
+        self._frames: dict[str, bool] = {}
+        self._batch: Batch | None = None
+
+    def feed(self, block: Block) -> list[Batch]:
+        """Records that end in this block."""
+        done = []
+        if self._source is None or self._source.id != block.source.id:
+            if self._batch is not None and self._source is not None:
+                done += self._flush(keep=True)
+            self._source, self._clock = block.source, self._make(block.source)
+        if self._batch is None:
+            self._batch = Batch(block.source)
+        for number, offset, text in zip(block.numbers, block.offsets, block.texts, strict=True):
+            self._line(number, offset, text)
+        return [*done, *self._flush(keep=True)]
+
+    def finish(self) -> list[Batch]:
+        """What is still open."""
+        return self._flush(keep=False)
+
+    def _line(self, number: int, offset: int, text: str) -> None:
+        piece = self._read(text)
+        stream = piece.stream if piece else ""
+        body = text if piece is None else piece.message
+        if stream in self._cut:
+            self._join(self._cut[stream], number, body)
+            if piece is None or not piece.cut:
+                del self._cut[stream]
+            return
+        if (piece is None or piece.inner) and self._goes_on(stream, body, piece is not None):
+            self._append(stream, number, body)
+            return
+        if piece is None:
+            piece = untimed(text)
+        elif piece.inner:
+            piece = self._unwrapped(piece)
+        if piece.time is not None:
+            self._timed += 1
+        self._begin(number, offset, stream, piece)
+
+    def _read(self, text: str) -> Piece | None:
+        if self._last is not None and (piece := self._last(text, self._clock)):
+            return piece
+        if not text.startswith("{") and (piece := self._plain.again(text, self._clock)):
+            return piece
+        for reader in self._readers:
+            if reader is not self._last and (piece := reader(text, self._clock)):
+                self._last = reader
+                return piece
+        return self._plain.read(text, self._clock)
+
+    def _unwrapped(self, piece: Piece) -> Piece:
+        """A container's line without the envelope that its program wrote."""
+        text, clock = piece.message, self._clock
+        inner = (from_json(text, clock) or from_access(text, clock) or from_logfmt(text, clock)
+                 or self._inner.read(text, clock) or untimed(text))
+        if piece.time is not None:
+            inner.time, inner.how = piece.time, piece.how
+        inner.stream, inner.cut = piece.stream, piece.cut
+        return inner
+
+    def _goes_on(self, stream: str, text: str, timed: bool) -> bool:
+        if stream not in self._open:
+            return False
+        if _TRACE.match(text):
+            self._frames[stream] = self._frames.get(stream, False) or bool(_FRAMES.match(text))
+            return True
+        if _THROWN.match(text) and (not timed or self._frames.get(stream)):
+            return True
+        if self._frames.get(stream) and text.startswith(("panic", "goroutine", "main.", "runtime.", "net/", "[signal")):
+            return True
+        return not timed and self._begun > 3 and self._timed >= _RULE * self._begun
+
+    def _begin(self, number: int, offset: int, stream: str, piece: Piece) -> None:
+        batch = self._batch
+        assert batch is not None
+        self._begun += 1
+        time, how = piece.time, piece.how
+        if time is None:
+            if batch.time and batch.time[-1] is not None:
+                time, how = batch.time[-1], "carried"
+            self._account.move("record", "unparsed")
+        self._open[stream] = len(batch)
+        if piece.cut:
+            self._cut[stream] = len(batch)
+        self._frames[stream] = False
+        batch.line.append(number)
+        batch.lines.append(1)
+        batch.byte.append(offset)
+        batch.time.append(time)
+        batch.how.append(how)
+        batch.level.append(piece.level)
+        batch.service.append(piece.service or (self._source.service if self._source else "") or "")
+        batch.stream.append(stream)
+        batch.message.append(piece.message)
+        batch.rest.append("")
+        batch.fields.append(piece.fields)
+        self._account.records += 1
+
+    def _append(self, stream: str, number: int, text: str) -> None:
+        batch, at = self._batch, self._open[stream]
+        assert batch is not None
+        batch.rest[at] = f"{batch.rest[at]}\n{text}" if batch.rest[at] else text
+        self._more(at, number)
+        self._account.move("record", "continuation")
+
+    def _join(self, at: int, number: int, text: str) -> None:
+        assert self._batch is not None
+        self._batch.message[at] += text
+        self._more(at, number)
+        self._account.move("record", "partial")
+
+    def _more(self, at: int, number: int) -> None:
+        assert self._batch is not None
+        self._batch.lines[at] += 1
+        self._batch.more.setdefault(at, []).append(number)
+
+    def _flush(self, keep: bool) -> list[Batch]:
+        """The batch without the records that are still open; those begin the next one."""
+        batch = self._batch
+        if batch is None:
+            return []
+        held = sorted(set(self._open.values()) | set(self._cut.values())) if keep else []
+        fresh = Batch(batch.source)
+        at = {old: new for new, old in enumerate(held)}
+        for column in _COLUMNS:
+            values = getattr(batch, column)
+            getattr(fresh, column).extend(values[i] for i in held)
+            for i in reversed(held):
+                del values[i]
+        fresh.more = {at[i]: numbers for i, numbers in batch.more.items() if i in at}
+        if held:
+            kept = [i for i in range(len(batch) + len(held)) if i not in at]
+            batch.more = {new: batch.more[old] for new, old in enumerate(kept) if old in batch.more}
+        self._open = {s: at[i] for s, i in self._open.items() if i in at}
+        self._cut = {s: at[i] for s, i in self._cut.items() if i in at}
+        self._batch = fresh if keep else None
+        return [batch] if len(batch) else []

@@ -3,13 +3,19 @@
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 from enlist.agents.graph import Draft, State
+from enlist.agents.language.provider import language_model
+from enlist.agents.language.settings import serving
+from enlist.agents.speed_of_light.translation import SECONDS, TRANSLATION_MODEL, Foreign, translated
 from enlist.agents.work import Input, Work
+from enlist.tools.runtime.artifacts import ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
+from enlist.tools.solar.formats.front import language_of
 from enlist.tools.solar.hardware import devices as sheet
 from enlist.tools.solar.hardware import resolve
+from enlist.tools.solar.loops.tool import EqualsInput, EqualsOutput, Language
 
 DEFAULT_DEVICES = ("H100",)  # a family: both variants
 SWEEP = ("float16", "bfloat16")
@@ -28,7 +34,7 @@ def act(work: Work, state: State) -> Draft:
     asked = {"model": model.ref.model_dump(), "target": _target(work, model),
              "extra_files": [s.ref.model_dump() for s in siblings] if work.knobs["siblings"] else [],
              "training": "step" if constraints["training"] else None}
-    captured = _captured(work, asked, _sizes(constraints))
+    captured = _translated(work, model, _sizes(constraints)) or _captured(work, asked, _sizes(constraints))
     dtypes: list[str | None] = [constraints["dtype"]]
     if work.knobs["precision"] == "sweep":
         dtypes += [d for d in SWEEP if d not in dtypes]
@@ -115,6 +121,36 @@ def _by_stated_time(work: Work, devices: Sequence[str]) -> dict[float | None, li
             work.note(f"several times are stated for {device}; {mine[0]['quote']!r} was taken")
         groups.setdefault(float(mine[0]["value"]) if mine else None, []).append(device)
     return groups
+
+
+def _translated(work: Work, model: Input, sizes: str | None) -> Any:
+    """The loops of a source that no front end reads, translated by the run's language model; None for other files.
+
+    Raises `not_installed` where the run has no such model, `unsupported` where the language cannot be run here.
+    """
+    content = work.memory.open_artifact(model.ref).read_bytes()
+    language = language_of(content.decode("utf-8", "replace"), model.ref.name)
+    if language is None:
+        return None
+    settings = serving(work.assignment.models, TRANSLATION_MODEL)
+    asked = 0
+
+    def put(name: str, data: bytes) -> ArtifactRef:
+        return work.memory.put_bytes(data, media_type="text/plain", name=name)
+
+    def equals(given: EqualsInput) -> EqualsOutput:
+        nonlocal asked
+        asked += 1
+        found = work.call("loop-equals", f"equals:{asked}", given.model_dump(mode="json"), SECONDS).output
+        assert isinstance(found, EqualsOutput)
+        return found
+
+    source = Foreign(model.ref.name, content, cast(Language, language))
+    made = translated(source, language_model(work, TRANSLATION_MODEL) if settings else None,
+                      settings.name if settings else "", put, equals)
+    work.note(made.sentence.partition(": ")[2])
+    program = put(f"{model.ref.name.rpartition('.')[0]}.loop", made.text.encode())
+    return work.call("loop-lift", "lift", {"file": program.model_dump(), "inputs": sizes, "assumed": [made.sentence]})
 
 
 def _captured(work: Work, asked: dict[str, Any], sizes: str | None) -> Any:

@@ -8,7 +8,8 @@ TIME_LIMIT = Knob("time_limit", "wall seconds that each tool call may take",
 ANALYST = Specialist(
     name="light-analyst", version="1", duty="analyst", capability="speed_of_light", route="exported graph",
     summary="captures the model's operators by torch.export and bounds its run time by the roofs of each device",
-    reads=("python-model",), writes=("bounds",), tools=("solar-capture", "solar-bounds"),
+    reads=("python-model",), writes=("bounds",),
+    tools=("solar-capture", "solar-bounds", "loop-equals", "loop-lift"),
     knobs=(
         Knob("devices", "devices to bound: those named in the request (an H100 where none is), or all known",
              (Setting("named", 0.02), Setting("all", 0.0, 1.1))),

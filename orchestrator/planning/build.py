@@ -34,7 +34,7 @@ def plan_request(request: Request, capabilities: Mapping[str, Capability], insta
     missing = [Missing(capability=c.id, reason="known, not installed") for c in asked if c.id not in installed]
     missing += [Missing(capability=e.capability, reason=reason) for e in routing.matched if e.capability in installed
                 for reason in e.not_yet]
-    served = _with_what_they_need([c for c in asked if c.id in installed], kinds, missing)
+    served = _with_what_they_need([c for c in asked if c.id in installed], request.attachments, missing)
     chain = _chain(served, {e.capability: e.first for e in routing.matched})
     plan = None
     if served:
@@ -42,11 +42,14 @@ def plan_request(request: Request, capabilities: Mapping[str, Capability], insta
     return Planning(plan=plan, missing=tuple(missing), nearest=_nearest(routing.matched, routing.near, installed))
 
 
-def _with_what_they_need(served: list[Capability], kinds: Collection[str], missing: list[Missing]) -> list[Capability]:
-    """Those whose needs are attached or written by another one that is served; the rest join `missing`."""
+def _with_what_they_need(served: list[Capability], attachments: Sequence[Attachment],
+                         missing: list[Missing]) -> list[Capability]:
+    """Those whose needs are attached or written by another one that is served; the rest join `missing`. What can only
+    accompany other files fills no need."""
     while True:
         lacking = [c for c in served if c.needs and not set(c.needs) & (
-            set(kinds) | {w for other in served if other is not c for w in other.writes})]
+            {k for a in attachments if _standing(a, c) != ACCOMPANIES for k in a.kinds}
+            | {w for other in served if other is not c for w in other.writes})]
         if not lacking:
             return served
         for c in lacking:
@@ -135,7 +138,7 @@ def _standing(attachment: Attachment, c: Capability) -> int:
     """What to do with an attachment: `WORKED_ON`; `MAY_ACCOMPANY` one of these, else worked on itself; `ACCOMPANIES`
     even those, by the best of its kinds."""
     concerned = [k for k in attachment.kinds if k in c.reads or k in c.companions]
-    if concerned[0] in c.companions:
+    if not concerned or concerned[0] in c.companions:
         return ACCOMPANIES
     return MAY_ACCOMPANY if set(concerned) & set(c.companions) else WORKED_ON
 

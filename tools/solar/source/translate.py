@@ -84,7 +84,7 @@ def translate(source: str, language: str, proposer: Proposer | None,
         raise EnlistError("bad_input", "the source is too long to translate", given=f"{len(source)} characters",
                           allowed=f"{_LONGEST}", fix="give the one function alone")
     task = _TASK.format(language=language, source=source)
-    question, last = task, "no answer"
+    question, last, late = task, "no answer", 0
     for number in range(1, rounds + 1):
         text = _program_text(proposer(question))
         try:
@@ -96,7 +96,8 @@ def translate(source: str, language: str, proposer: Proposer | None,
                 return Translation(program, compared, number)
             last = compared.difference
         except EnlistError as error:
-            if error.code not in _MENDABLE:
+            late += error.code == "timeout"
+            if error.code not in _MENDABLE or late > 1:  # twice too long: the source itself hardly ends
                 raise
             last = error.sentence()
         question = (f"{task}\nYour last answer:\n```\n{text[:_SHOWN]}\n```\nIt is wrong: {last}\n"

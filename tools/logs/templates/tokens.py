@@ -1,0 +1,148 @@
+"""A shape cut into elements: what may be a slot, what may not, and the key under which shapes are compared.
+
+A shape is a message whose numbers are `0`. Its elements are words, names, values and signs. A value (what holds a
+number, a path, a quotation, what follows `=`) is a slot whatever it says; a list of values, a repeated group of them
+and a size in brackets (`(1.4 KB)`) count as one value or none, so that lists of different lengths are one template.
+Names (with dots, dashes, capitals) and words after joining words (`for`, `by`) are soft: a few different ones make a
+slot. Plain words are hard: it takes more. Outcome words never become a slot.
+"""
+
+import re
+from dataclasses import dataclass
+
+from enlist.tools.logs.templates.keys import CUT
+from enlist.tools.logs.templates.words import JOINING, outcome_in
+
+SLOT = "\0"
+
+_TOKEN = re.compile(
+    rf"""(?P<cut>{CUT})
+    | (?P<url>[A-Za-z][\w+.-]*://[^\s,;()<>\[\]{{}}"']+)
+    | (?P<quote>"(?:[^"\\]|\\.){{0,400}}"|(?<!\w)'[^']{{0,200}}'(?!\w))
+    | (?P<drive>[A-Za-z]:\\[^\s,;()<>\[\]{{}}"']*)
+    | (?P<name>(?:[<>]=?(?=0[\w.]*(?:[\s,;)]|$)))?[^\s,;=()<>\[\]{{}}"'|{CUT}]+(?:'[a-z]+)?)
+    | (?P<sign>\S)""",
+    re.VERBOSE,
+)
+_REQUEST = re.compile('"[A-Z]{3,10} ')
+_TAIL = re.compile(r"[:.!?]+$")
+_PATH = re.compile(r"[~.]{0,2}/|[^/]*/[^/]*/|\\|[^\\]*\\[^\\]*\\|[^@]+@.")
+_UNIT = re.compile(
+    r"(?:[kmgtp]?i?b(?:/s)?|bytes?|[mnu]?s(?:ecs?|econds?)?|min(?:ute)?s?|hours?|hrs?|days?|%|milli(?:second)?s)$",
+    re.I,
+)
+_ANNOTATION = re.compile(r"\(\s*[<>~]?0(?:[.,]0)*\s*(?:[A-Za-z%/]{1,7})?\s*\)")
+_NAME = re.compile(r".+[._$#@&+/\\:~*-].|.*[a-z][A-Z]|[A-Z][A-Z_]+$", re.S)
+_LETTERS = re.compile("[A-Za-z]{2,}")
+_LONGEST_GROUP = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a shape: the text it compares by (`SLOT` for a value), whether it is soft, and where it stands."""
+
+    key: str
+    soft: bool
+    start: int
+    end: int
+
+
+def elements(shape: str) -> list[Element]:
+    """The elements of a shape, in order; none covers space, signs at the ends of words, and sizes in brackets."""
+    found = collapsed(_raw(shape))
+    if not any(_LETTERS.search(e.key) for e in found):
+        # Nothing but values: then what they begin with is all that tells statements apart.
+        found = [
+            Element(SLOT + begin[0], False, e.start, e.end) if begin and e.key == SLOT else e
+            for e in _raw(shape)
+            for begin in [_LETTERS.match(shape, e.start, e.end)]
+        ]
+    return found
+
+
+def _raw(shape: str) -> list[Element]:
+    out: list[Element] = []
+    notes = [found.span() for found in _ANNOTATION.finditer(shape)] if "(" in shape else []
+    at, before, end = 0, "", len(shape)
+    while at < end:
+        if notes and at >= notes[0][0]:
+            at = max(at, notes.pop(0)[1])
+            continue
+        found = _TOKEN.search(shape, at, notes[0][0] if notes else end)
+        if not found:
+            at = notes[0][0] if notes else end
+            continue
+        kind, text, start, at = found.lastgroup, found[0], found.start(), found.end()
+        if kind == "quote":
+            if _REQUEST.match(text):
+                at = start + 1
+                out.append(Element(text[0], False, start, at))
+            elif shape.startswith(":", at) or outcome_in(text[1:-1]):
+                out.append(Element(text, False, start, at))
+            else:
+                out.append(Element(SLOT, False, start, at))
+        elif kind == "sign":
+            out.append(Element(text, False, start, at))
+            if text == "=" and (at == end or shape[at] in " ,;)]}"):
+                out.append(Element(SLOT, False, at, at))
+        elif kind == "name":
+            tail = _TAIL.search(text)
+            word = text[: tail.start()] if tail and tail.start() else text
+            out.append(_named(word, start, out, before, shape))
+            before = word.lower()
+            continue
+        else:
+            out.append(Element(SLOT, False, start, at))
+        before = text
+    return out
+
+
+def _named(word: str, start: int, out: list[Element], before: str, shape: str) -> Element:
+    end = start + len(word)
+    if not any(map(str.isalnum, word)):
+        return Element(word, False, start, end)
+    if "0" in word or _PATH.match(word):
+        return Element(SLOT, False, start, end)
+    if outcome_in(word):
+        return Element(word, False, start, end)
+    if out and out[-1].key == "=" and out[-1].end == start:
+        return Element(SLOT, False, start, end)
+    return Element(word, bool(out) and (before in JOINING or _NAME.match(word) is not None), start, end)
+
+
+def collapsed(given: list[Element]) -> list[Element]:
+    """Runs of values, with units and between commas, as one value; groups that repeat themselves once."""
+    out: list[Element] = []
+    for e in given:
+        last = out[-1].key if out else ""
+        if e.key == SLOT and last == SLOT:
+            out[-1] = Element(SLOT, False, out[-1].start, e.end)
+        elif e.key == SLOT and last in (",", ";") and len(out) > 1 and out[-2].key == SLOT:
+            out.pop()
+            out[-1] = Element(SLOT, False, out[-1].start, e.end)
+        elif last == SLOT and _UNIT.match(e.key):
+            out[-1] = Element(SLOT, False, out[-1].start, e.end)
+        else:
+            out.append(e)
+    return _once(out)
+
+
+def _once(given: list[Element]) -> list[Element]:
+    """Groups of elements with a value in them that follow each other: the first stands for all."""
+    keys = [e.key for e in given]
+    size = 2
+    while size <= min(_LONGEST_GROUP, len(keys) // 2):
+        at = 0
+        while at + 2 * size <= len(keys):
+            group = keys[at : at + size]
+            if SLOT in group and keys[at + size : at + 2 * size] == group:
+                stop = at + 2 * size
+                while keys[stop : stop + size] == group:
+                    stop += size
+                last = given[at + size - 1]
+                group_end = Element(last.key, last.soft, last.start, given[stop - 1].end)
+                given = [*given[: at + size - 1], group_end, *given[stop:]]
+                keys = [e.key for e in given]
+            at += 1
+        size += 1
+    return given

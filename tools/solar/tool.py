@@ -117,8 +117,10 @@ def laid_out(given: ModelInput, ctx: ToolContext) -> Iterator[Path]:
 
 
 def findings(capability: str, given: BoundsInput, output: Bounds, evidence: Callable[[str], Any]) -> list[Finding]:
-    """Per device: the two bounds, and how a stated time compares with the fused one."""
+    """Per device: the two bounds, and how a stated time compares with the fused one. Of what a language model
+    translated they are inferred: that the translation does the same was seen on some inputs."""
     made = []
+    tier = "inferred" if any(line.startswith("translation: ") for line in output.assumed) else "analytic"
     for i, one in enumerate(output.devices):
         def claim(predicate: str, value: Scalar, unit: str, field: str, tier: str, template: str, i: int = i,
                   one: DeviceBounds = one) -> Finding:
@@ -126,10 +128,10 @@ def findings(capability: str, given: BoundsInput, output: Bounds, evidence: Call
                 template=template, capability=capability, subject=output.target, predicate=predicate, value=value,
                 unit=unit, conditions=_conditions(output) | {"device": one.device}, tier=tier,
                 evidence=(evidence(f"/devices/{i}/{field}"),))
-        made.append(claim("fused lower bound", one.fused_s, "s", "fused_s", "analytic",
+        made.append(claim("fused lower bound", one.fused_s, "s", "fused_s", tier,
                           f"{{subject}} cannot run faster than {duration(one.fused_s)} on {{device}}, however well "
                           "it is fused"))
-        made.append(claim("unfused lower bound", one.unfused_s, "s", "unfused_s", "analytic",
+        made.append(claim("unfused lower bound", one.unfused_s, "s", "unfused_s", tier,
                           f"{{subject}} cannot run faster than {duration(one.unfused_s)} on {{device}} with one kernel "
                           "per operator"))
         if one.headroom.over_fused is not None:

@@ -118,6 +118,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.line)
 
+    def only(self, kept: list[int]) -> "Batch":
+        """The records at some places."""
+        at = {old: new for new, old in enumerate(kept)}
+        columns = {name: [getattr(self, name)[i] for i in kept] for name in COLUMNS}
+        return Batch(self.source, **columns, more={at[i]: n for i, n in self.more.items() if i in at})
+
+
+COLUMNS = ("line", "lines", "byte", "time", "how", "level", "service", "stream", "message", "rest", "fields")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:

@@ -9,7 +9,7 @@ too.
 import re
 from collections.abc import Callable
 
-from enlist.tools.logs.batch import Accounting, Batch, Block, Source
+from enlist.tools.logs.batch import COLUMNS, Accounting, Batch, Block, Source
 from enlist.tools.logs.clock.reader import Clock
 from enlist.tools.logs.framing.piece import Piece
 from enlist.tools.logs.framing.plain import Plain, untimed
@@ -22,7 +22,6 @@ _THROWN = re.compile(r"(?:Exception in thread \"[^\"]*\" )?(?:[\w$]+[.:]+)*[A-Z]
                      r"(?:Exception|Error|Throwable|Warning|Exit|Interrupt|Fault)\b(?:[:\s]|$)")
 _FRAMES = re.compile(r"Traceback \(most recent|\s+File \"|\s+at |goroutine \d+ \[|panic:")
 _RULE = 0.8
-_COLUMNS = ("line", "lines", "byte", "time", "how", "level", "service", "stream", "message", "rest", "fields")
 Reader = Callable[[str, Clock], Piece | None]
 
 
@@ -168,7 +167,7 @@ class Framer:
         held = sorted(set(self._open.values()) | set(self._cut.values())) if keep else []
         fresh = Batch(batch.source)
         at = {old: new for new, old in enumerate(held)}
-        for column in _COLUMNS:
+        for column in COLUMNS:
             values = getattr(batch, column)
             getattr(fresh, column).extend(values[i] for i in held)
             for i in reversed(held):

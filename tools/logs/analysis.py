@@ -1,0 +1,158 @@
+"""Logs to an incident model: reading, framing, templates, counting, signals, inference, and every claim read again."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from enlist.tools.logs.batch import Accounting, Batch, Ref, Source
+from enlist.tools.logs.clock.reader import Clock
+from enlist.tools.logs.framing import batches
+from enlist.tools.logs.incident.infer import infer
+from enlist.tools.logs.incident.model import Incident
+from enlist.tools.logs.reading import Found, Limits, found, read
+from enlist.tools.logs.signals.found import Grid, grid, signals
+from enlist.tools.logs.signals.signal import Signal
+from enlist.tools.logs.signals.tally import Series, Tally
+from enlist.tools.logs.templates.miner import Miner
+
+_EXAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Options:
+    """What of the logs counts.
+
+    Attributes:
+        since, until: ns since the epoch; records outside are read and not counted.
+        service: only records of this service.
+        offset: seconds east of UTC of stamps without a zone.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    service: str | None = None
+    offset: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass
+class Counted:
+    """What one pass over logs, or over a part of them, comes to; parts merge exactly."""
+
+    account: Accounting = field(default_factory=Accounting)
+    miner: Miner = field(default_factory=Miner)
+    tally: Tally = field(default_factory=Tally)
+    sources: dict[int, Source] = field(default_factory=dict)
+    left_out: int = 0
+
+    def add(self, batch: Batch, options: Options) -> None:
+        """Count a batch of records."""
+        self.sources[batch.source.id] = batch.source
+        if options.since is not None or options.until is not None or options.service is not None:
+            batch = self._chosen(batch, options)
+        if len(batch):
+            self.tally.add(batch, self.miner.add(batch.message))
+
+    def _chosen(self, batch: Batch, options: Options) -> Batch:
+        low, high = options.since or -(1 << 62), options.until or 1 << 62
+        keep = [i for i in range(len(batch)) if (batch.time[i] is None or low <= (batch.time[i] or 0) <= high)
+                and (options.service is None or batch.service[i] == options.service)]
+        self.left_out += len(batch) - len(keep)
+        return batch.only(keep)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An incident model with all it was made from."""
+
+    incident: Incident
+    account: Accounting
+    sources: dict[int, Source]
+    series: dict[tuple[str, int], Series]
+    texts: dict[int, str]
+    signals: list[Signal]
+    grid: Grid | None
+    seconds: float
+
+
+def analyse(paths: Sequence[str | os.PathLike[str]], options: Options | None = None,
+            progress: Callable[[int], None] | None = None) -> Analysis:
+    """Read logs and say what happened.
+
+    Args:
+        progress: called with the bytes read so far.
+
+    Raises:
+        EnlistError: `not_found` or `bad_input` where a path cannot be read at all.
+    """
+    options = options or Options()
+    begun = time.perf_counter()
+    counted = Counted()
+    every = found(paths, counted.account, options.limits)
+    for batch in records(every, counted.account, options):
+        counted.add(batch, options)
+        if progress is not None:
+            progress(counted.account.bytes_read)
+    return concluded(counted, every, options, begun)
+
+
+def records(every: Sequence[Found], account: Accounting, options: Options) -> Iterable[Batch]:
+    """Records of some sources."""
+    return batches(read(every, account, options.limits), account,
+                   lambda source: Clock(source.modified, options.offset))
+
+
+def concluded(counted: Counted, every: Sequence[Found], options: Options, begun: float) -> Analysis:
+    """The end of an analysis, once everything is counted."""
+    miner, tally = counted.miner, counted.tally
+    miner.fit()
+    shapes = {shape for _, shape in tally.series}
+    template_of = {shape: miner.template_of(shape) for shape in shapes}
+    series = tally.by_template(template_of)
+    texts = {template: miner.text(template) for template in set(template_of.values())}
+    at = grid(series, tally.width)
+    if at is None:
+        incident, every_signal = Incident(None, unknown=("when: no record has a time",)), []
+    else:
+        every_signal = signals(series, texts, at)
+        incident = infer(every_signal, examples(series), at)
+    incident = verified(incident, every, counted.sources, options)
+    return Analysis(incident, counted.account, counted.sources, series, texts, every_signal, at,
+                    time.perf_counter() - begun)
+
+
+def examples(series: dict[tuple[str, int], Series]) -> dict[str, list[str]]:
+    """By service, an example of each of its statements, the frequent first."""
+    out: dict[str, list[tuple[int, str]]] = {}
+    for (service, _), one in series.items():
+        if one.first:
+            out.setdefault(service, []).append((-one.total, one.first[1]))
+    return {service: [text for _, text in sorted(some)[:_EXAMPLES]] for service, some in out.items()}
+
+
+def verified(incident: Incident, every: Sequence[Found], sources: dict[int, Source], options: Options) -> Incident:
+    """The incident with each claim's lines read again from the files by number and byte; what is missing is marked."""
+    wanted = {ref for claim in incident.claims for ref in claim.lines}
+    seen = seen_again(wanted, every, options)
+    claims = tuple(replace(c, verified=bool(c.lines) and all(r in seen for r in c.lines)) for c in incident.claims)
+    return replace(incident, claims=claims)
+
+
+def seen_again(wanted: set[Ref], every: Sequence[Found], options: Options) -> dict[Ref, str]:
+    """The text of each line that is where its reference says."""
+    out: dict[Ref, str] = {}
+    needed = {ref.source for ref in wanted}
+    for number in sorted(needed):
+        mine = {(ref.line, ref.byte): ref for ref in wanted if ref.source == number}
+        if number >= len(every) or every[number].name == "-":
+            continue
+        last = max(line for line, _ in mine)
+        account = Accounting()
+        for block in read([every[number]], account, options.limits):
+            for place in zip(block.numbers, block.offsets, block.texts, strict=True):
+                if ref := mine.get(place[:2]):
+                    out[ref] = place[2]
+            if block.numbers and block.numbers[-1] >= last:
+                break
+    return out

@@ -1,0 +1,1 @@
+"""What is unusual in a log, by counting alone: how often, since when, in whose records, at which lines."""

@@ -46,7 +46,8 @@ def _checked(plot: Plot, tell: bool) -> list[str]:
         reference = write(incident, Path(folder), start=start, span=span, lines=plot.lines)
         found = problems(incident, reference, Path(folder), start=start, span=span, lines=plot.lines)
     if tell:
-        print(f"\n{plot.cause} on {plot.shape}: component {reference.component}, loudest {reference.loudest or 'the same'}")
+        loud = reference.loudest or "the component"
+        print(f"\n{plot.cause} on {plot.shape}: component {reference.component}, loudest {loud}")
         for fact in reference.facts:
             print(f"  {fact.kind:13s} {fact.weight:6s} {fact.text}")
             for said in reference.said.get(fact.id, ())[:3]:

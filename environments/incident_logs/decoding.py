@@ -1,11 +1,12 @@
 """Reading back the time of a written line, by rules that share nothing with how it was written.
 
-The writer formats; this parses with `strptime` and patterns, so that a fault in either shows as a difference.
+The writer formats; this parses with patterns and the standard library, so that a fault in either shows as a difference.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d+)(Z|[+-]\d\d:\d\d)")
 
@@ -25,10 +26,10 @@ def _iso(line: str, near: float) -> float:
     found = _ISO.search(line)
     assert found is not None
     day, fraction, zone = found.groups()
-    whole = datetime.strptime(day + zone.replace("Z", "+00:00"), "%Y-%m-%dT%H:%M:%S%z")
-    return whole.timestamp() + float(f"0.{fraction}")
+    return datetime.fromisoformat(day + zone).timestamp() + float(f"0.{fraction}")
 
 
+@lru_cache(maxsize=4096)
 def _closest(text: str, form: str, near: float) -> float:
     middle = datetime.fromtimestamp(near, UTC).year
     found = []
@@ -47,24 +48,28 @@ def _month_day(line: str, near: float) -> float:
 
 
 def _klog(line: str, near: float) -> float:
-    return _closest(line[1:21], "%m%d %H:%M:%S.%f", near)
+    return _closest(line[1:14], "%m%d %H:%M:%S", near) + float(f"0.{line[15:21]}")
 
 
 def _comma(line: str, near: float) -> float:
-    return datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp()
+    return datetime.fromisoformat(line[:23].replace(",", ".")).replace(tzinfo=UTC).timestamp()
 
 
 def _bracket(line: str, near: float) -> float:
     found = re.match(r"(\S+ \S+) (UTC|[+-]\d\d:\d\d) ", line)
     assert found is not None
-    zone = "+00:00" if found[2] == "UTC" else found[2]
-    return datetime.strptime(found[1] + zone, "%Y-%m-%d %H:%M:%S.%f%z").timestamp()
+    return datetime.fromisoformat(found[1] + ("+00:00" if found[2] == "UTC" else found[2])).timestamp()
 
 
 def _access(line: str, near: float) -> float:
     found = re.search(r"\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\]", line)
     assert found is not None
-    return datetime.strptime(found[1], "%d/%b/%Y:%H:%M:%S %z").timestamp()
+    return _whole(found[1])
+
+
+@lru_cache(maxsize=4096)
+def _whole(text: str) -> float:
+    return datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z").timestamp()
 
 
 def _epoch(line: str, near: float) -> float:

@@ -57,7 +57,7 @@ def utc(at: float) -> str:
 @dataclass
 class Story:
     """A story about a component, under way. `at` is when the trigger happens; `pace` shortens all delays where the
-    window is short."""
+    window is short. In one of five stories the component is `loud`: its runs of records are errors, and many."""
 
     system: System
     rng: Random
@@ -72,6 +72,7 @@ class Story:
     def __post_init__(self) -> None:
         self.at = self.start + self.rng.uniform(0.35, 0.55) * self.span
         self.pace = min(1.0, self.span / 7200)
+        self.loud = self.rng.random() < 0.2
 
     def after(self, at: float, low: float, high: float) -> float:
         """A time between `low` and `high` seconds (at full pace) after another."""
@@ -102,6 +103,8 @@ class Story:
         texts = list(second if self.system.wording else first)
         for name, value in values.items():
             texts = [text.replace(f"{{{name}}}", str(value)) for text in texts]
+        if self.loud and service is self.component:
+            level, per_s, most = "error", per_s * 5, most * 5
         return Flood(service.name, start, end, level, tuple(texts), per_s, most, ramp, fault, traced=True)
 
     def spread(self, at: float, end: float, mode: Mode, *, failing: float = 0.4, latency: float = 1.0,

@@ -78,7 +78,7 @@ def incident(system: System, rng: Random, start: float, span: float) -> Incident
         volume=volume,
     )
     symptom = story.add(
-        "first_symptom",
+        "propagation",
         component,
         out,
         f"From {utc(out)} {component.name} cannot write to {volume}.",

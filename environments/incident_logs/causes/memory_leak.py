@@ -75,7 +75,7 @@ def incident(system: System, rng: Random, start: float, span: float) -> Incident
         ramp=True,
     )
     symptom = story.add(
-        "first_symptom",
+        "propagation",
         component,
         slow,
         f"From {utc(slow)} {component.name} stands still for long pauses.",

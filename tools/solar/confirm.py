@@ -16,6 +16,7 @@ from enlist.tools.solar.hardware import Device, resolve
 from enlist.tools.solar.pricing.bounds import Bounds, DeviceBounds
 from enlist.tools.solar.pytorch.check import Count, Launch
 from enlist.tools.solar.report.amounts import amount, duration
+from enlist.tools.solar.rules.lean import LEFT_OUT
 
 ROUTE = "solar-check"
 _FAR = 1.5  # a factor that no such difference explains
@@ -67,7 +68,7 @@ def _verdict(one: DeviceBounds, quantity: Quantity, stated: Bounds, counted: Cou
         return decide("not_checked", f"operators without a model: {', '.join(stated.unmodelled)}")
     for family, n in (("matmul", counted.matmul_flop), ("convolution", counted.convolution_flop),
                       ("attention", counted.attention_flop)):
-        if stated.matrix_flop.get(family, 0) < n and (less := _structure(one)):
+        if stated.matrix_flop.get(family, 0) < n and (less := _structure(one, stated)):
             return decide("not_checked", f"structure lowers the FLOP of the bound ({less}); the second count "
                                          "multiplies all")
         if stated.matrix_flop.get(family, 0) != n:
@@ -96,10 +97,11 @@ def _verdict(one: DeviceBounds, quantity: Quantity, stated: Bounds, counted: Cou
     return decide("not_checked", f"matrix FLOP agree and the bound is on the safe side; {said}", again)
 
 
-def _structure(one: DeviceBounds) -> str:
-    """What lowers the FLOP of the terms that the second count does not know of."""
+def _structure(one: DeviceBounds, stated: Bounds) -> str:
+    """What lowers the FLOP that the second count does not know of."""
     known = ("", "padding is not multiplied", "causal half", "no window touches a part of the input")
-    return ", ".join(list(dict.fromkeys(t.less for t in one.terms if t.less not in known))[:3])
+    left_out = [line for line in stated.assumed if line.startswith(LEFT_OUT)]
+    return ", ".join([*left_out, *list(dict.fromkeys(t.less for t in one.terms if t.less not in known))[:3]])
 
 
 def _priced_apart(stated: Bounds, counted: Count) -> str:

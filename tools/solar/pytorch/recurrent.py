@@ -10,7 +10,7 @@ from typing import Any
 from enlist.tools.solar.graph import Scalar
 from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.turns import Turns, repeated
-from enlist.tools.solar.rules.structure import ROWS
+from enlist.tools.solar.rules.structure import PART, ROWS
 
 KINDS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
@@ -64,6 +64,8 @@ def _direction(recorder: Recorder, turns: Turns, kind: str, source: Any, states:
         states = [turns.carry(s, by_state) for s in states]
         gates = turns.slice(ready)
         waited = linear(states[0], by_state, biases[1])
+        if first is not None:
+            recorder.mark(waited, {PART: "the first state is zero"})
         if kind == "lstm":
             made = _lstm_step(gates + waited, states[1])
             made = [linear(made[0], projection), made[1]] if projection is not None else made

@@ -114,6 +114,8 @@ def recording(recorder: Recorder, alone: bool = False) -> Iterator[None]:
             more = [t for t in outputs if t.untyped_storage()._cdata not in owned]
             recorder.write(known.op, given, targets, more, known.overwrites)
         elif not all(recorder.owner(t) or any(same(t, i) for i in given.tensors) for t in outputs):
+            if known.op in ("index", "index_select"):
+                given.attributes.update(_places(recorder, known.op, args))
             recorder.emit(_named(known.op, given), given, outputs)
         return result
 
@@ -158,6 +160,21 @@ def _given(recorder: Recorder, known: About, args: Any, kwargs: Any) -> Given:
         if not tensors and slot not in _UNNAMED:
             given.attributes[slot] = plain(value)
     return given
+
+
+def _places(recorder: Recorder, op: str, args: Any) -> dict[str, Attribute]:
+    """Along which dimension, and from where to where, known indices choose, if they choose along one."""
+    if op == "index_select":
+        dim, index = args[1] % max(1, args[0].dim()), args[2]
+    else:
+        many = [(d, i) for d, i in enumerate(args[1]) if i is not None]
+        dim, index = many[0] if len(many) == 1 else (0, None)
+    known = None if index is None or index.dim() != 1 or index.dtype.is_floating_point else recorder.values.of(index)
+    if known is None or not known.numel() or str(known.dtype) == "torch.bool":
+        return {}
+    size = args[0].shape[dim]
+    at = known + (known < 0) * size
+    return {"places": [dim, int(at.min()), int(at.max()) + 1]}
 
 
 def _named(op: str, given: Given) -> str:

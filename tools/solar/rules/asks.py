@@ -29,6 +29,7 @@ _REDUCE = frozenset(("sum", "mean", "amax", "amin", "prod", "logsumexp", "argmax
 _NORMS = frozenset(("layer_norm", "rms_norm", "_fused_rms_norm"))
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d")
 _POOLS = tuple(f"{kind}_pool{n}d" for kind in ("max", "avg") for n in (1, 2, 3))
+_PICKS = ("max", "min", "topk", "sort", "kthvalue", "median", "mode")
 _SCANS = frozenset(("cumsum", "cumprod", "logcumsumexp"))
 
 
@@ -77,7 +78,7 @@ def asks(graph: Graph, node: Node, part: Part) -> tuple[Part, list[Part]] | None
 def _more(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> Part:
     """Dimensions of which an operator makes all or nothing are whole."""
     fixed: set[int] = set()
-    if node.op in _OVER:
+    if node.op in _OVER or (node.op in _PICKS and len(out) == len(shapes[0])):
         fixed = {number(node, "dim", -1) % max(1, len(out))}
     elif node.op in _NORMS:
         given = node.attributes.get("normalized_shape")
@@ -90,7 +91,12 @@ def _more(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> Part:
     elif node.op in _CONVOLUTIONS and len(out) == len(shapes[1]):
         inside = _inside(node, shapes[0][2:], shapes[1][2:], part[2:])
         fixed = {2 + d for d, span in enumerate(inside) if span is None}
-        fixed |= {1} if number(node, "groups", 1) != 1 else set()
+        groups = number(node, "groups", 1)
+        each = max(1, out[1] // max(1, groups))
+        fixed |= {1} if groups != 1 and (part[1][0] % each or part[1][1] % each) else set()
+    elif node.op in ("index_select", "index"):
+        places = node.attributes.get("places")
+        fixed = {int(str(places[0]))} if isinstance(places, list) else set()
     elif node.op in _POOLS:
         count = int(next(c for c in node.op if c.isdigit()))
         inside = _inside(node, shapes[0][-count:], _each(node, "kernel_size", 1, count), part[-count:])
@@ -128,6 +134,45 @@ def _product(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> lis
         return [*made, (part[-1],)] if len(shapes) == 3 else made
     batch = _aligned(right[:-2], out[:-2], part[:-2])
     return [rows, (*batch, inner, part[-1])] if len(shapes) == 2 else None
+
+
+def _added(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
+    """A product and what is added to it."""
+    if node.slots != ("self", "mat1", "mat2"):
+        return None
+    return [_aligned(shapes[0], out, part), (part[0], (0, shapes[1][1])), ((0, shapes[2][0]), part[1])]
+
+
+def _picked(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
+    """Greatest and smallest elements along a dimension, all of which is looked at."""
+    if "dim" not in node.attributes and node.op in ("max", "min", "median"):
+        return None
+    source, dim = shapes[0], number(node, "dim", -1) % max(1, len(shapes[0]))
+    if len(out) == len(source):
+        return [tuple((0, n) if d == dim else p for d, (n, p) in enumerate(zip(source, part, strict=True)))]
+    return [(*part[:dim], (0, source[dim]), *part[dim:])] if len(out) == len(source) - 1 and len(shapes) == 1 else None
+
+
+def _flipped(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
+    dims = _dims(node, len(out))
+    return [tuple((n - b, n - a) if d in dims else (a, b) for d, (n, (a, b)) in enumerate(zip(out, part, strict=True)))]
+
+
+def _nearest(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
+    """The positions that copies are taken of."""
+    source, made = shapes[0], list(part[:2])
+    for n, m, (a, b) in zip(source[2:], out[2:], part[2:], strict=True):
+        made.append((a * n // m, min(n, (b - 1) * n // m + 1)))
+    return [tuple(made)]
+
+
+def _indexed(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
+    """Places along one dimension that are known when the model is captured (`places`: which dimension, first, end)."""
+    places = node.attributes.get("places")
+    if not isinstance(places, list) or len(shapes) != 2 or len(shapes[1]) != 1 or len(out) != len(shapes[0]):
+        return None
+    dim, first, end = (int(str(n)) for n in places)
+    return [tuple((first, end) if d == dim else p for d, p in enumerate(part)), whole(shapes[1])]
 
 
 def _over(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
@@ -203,7 +248,10 @@ def _convolution(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) ->
     inside = _inside(node, source[2:], weight[2:], part[2:])
     taken = [(0, n) if span is None or p == (0, m) else span
              for n, m, p, span in zip(source[2:], out[2:], part[2:], inside, strict=True)]
-    made: list[Part] = [(part[0], (0, source[1]), *taken), (part[1], *whole(weight[1:]))]
+    groups = max(1, number(node, "groups", 1))
+    each, inner = max(1, out[1] // groups), source[1] // groups
+    channels = (0, source[1]) if groups == 1 else (part[1][0] // each * inner, part[1][1] // each * inner)
+    made: list[Part] = [(part[0], channels, *taken), (part[1], *whole(weight[1:]))]
     return [*made, (part[1],)] if len(shapes) == 3 else made
 
 
@@ -253,9 +301,9 @@ def _pad(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Pa
 
 
 _RULES: Mapping[str, Callable[[Node, Sequence[Shape], Shape, Part], list[Part] | None]] = {
-    **dict.fromkeys(_PRODUCTS, _product), **dict.fromkeys(_OVER, _over), **dict.fromkeys(_REDUCE, _reduced),
-    **dict.fromkeys(_NORMS, _norm), "batch_norm": _batch_norm,
-    "group_norm": _group_norm, **dict.fromkeys(_SCANS, _scan), "embedding": _embedding,
-    "scaled_dot_product_attention": _attention, **dict.fromkeys(_CONVOLUTIONS, _convolution),
-    **dict.fromkeys(_POOLS, _pool), "cat": _cat,
-    "stack": _stack, "constant_pad_nd": _pad}
+    **dict.fromkeys(_PRODUCTS, _product), **dict.fromkeys(_OVER, _over), **dict.fromkeys(_PICKS, _picked),
+    **dict.fromkeys(_REDUCE, _reduced), **dict.fromkeys(_NORMS, _norm), **dict.fromkeys(_SCANS, _scan),
+    **dict.fromkeys(_CONVOLUTIONS, _convolution), **dict.fromkeys(_POOLS, _pool), "batch_norm": _batch_norm,
+    "group_norm": _group_norm, "embedding": _embedding, "addmm": _added, "flip": _flipped,
+    "upsample_nearest1d": _nearest, "upsample_nearest2d": _nearest, "index_select": _indexed, "index": _indexed,
+    "scaled_dot_product_attention": _attention, "cat": _cat, "stack": _stack, "constant_pad_nd": _pad}

@@ -80,6 +80,12 @@ def folded(graph: Graph, known: Mapping[str, str]) -> Graph:
             changed = True
             nodes.append(node.model_copy(update={"op": fill, "inputs": (), "slots": (), "attributes": {}}))
             continue
+        value = _one_key(graph, node, out)
+        if value is not None:  # its weight is one, whatever the query
+            changed = True
+            nodes.append(node.model_copy(update={"op": "expand_copy", "inputs": (value,), "slots": ("self",),
+                                                 "attributes": {}}))
+            continue
         equal = _equal(graph, node, known, numbers, out)
         if equal is None:
             nodes.append(node)
@@ -107,6 +113,14 @@ def _filled(graph: Graph, node: Node, known: Mapping[str, str], numbers: Mapping
     if node.op == "layer_norm" and isinstance(shape, list) and set(shape) == {1} and len(node.inputs) == 1:
         return "zeros"
     return None
+
+
+def _one_key(graph: Graph, node: Node, out: Tensor) -> str | None:
+    """The value of an attention over one key."""
+    if node.op != "scaled_dot_product_attention" or node.slots != ("query", "key", "value"):
+        return None
+    value = graph.by_id[node.inputs[2]]
+    return value.id if value.shape[-2] == 1 and value.shape[:-2] == out.shape[:-2] else None
 
 
 def _number(node: Node) -> float | None:

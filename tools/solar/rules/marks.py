@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules.asks import Part, size
+from enlist.tools.solar.rules.equal import equal_slices
 from enlist.tools.solar.rules.movement import MADE
 from enlist.tools.solar.rules.once import DRAWN
 from enlist.tools.solar.rules.seen import TURNS, turned
@@ -16,6 +17,8 @@ from enlist.tools.solar.work import Work
 
 FREE = "without_data"
 """The attribute of an operator whose result can be had before any call."""
+DIFFERENT = "different"
+"""The attribute of an operator that says which share of its results is different, as [numerator, denominator]."""
 PICKED = "picked"
 """The attribute of a log-softmax of which a loss picks so many elements."""
 _PRODUCTS = frozenset(("mm", "bmm", "matmul", "linear"))
@@ -36,11 +39,13 @@ def marked(graph: Graph, supports: Mapping[str, Part]) -> Graph:
             free.update(node.outputs)
             if any(graph.by_id[t].alias_of is None for t in node.outputs) and node.op not in MADE:
                 marks[node.id] = {FREE: True}
-        elif node.op in ("mul", "multiply") and node.outputs[0] in supports:
-            out = graph.by_id[node.outputs[0]]
-            part = Fraction(size(supports[out.id]), max(1, out.elements))
-            if part < 1:
+        elif node.op in ("mul", "multiply", "softmax", "_softmax", *_PRODUCTS) and node.outputs[0] in supports:
+            out, there = graph.by_id[node.outputs[0]], supports[node.outputs[0]]
+            part = Fraction(size(there), max(1, out.elements))
+            if part < 1 and all(end <= n for (_, end), n in zip(there, out.shape, strict=True)):
                 marks[node.id] = {ROWS: [*part.as_integer_ratio(), False]}
+    for name, share in equal_slices(graph).items():
+        marks.setdefault(name, {})[DIFFERENT] = list(share.as_integer_ratio())
     for name in _symmetric(graph):
         marks.setdefault(name, {})[SYMMETRIC] = True
     for node in graph.nodes:
@@ -82,6 +87,11 @@ def less_of(graph: Graph, node: Node, made: Work) -> Work:
         shown = any(graph.by_id[t].is_output for t in node.outputs)
         return Work("move", reads=dict.fromkeys(node.inputs, 0), writes=None if shown else 0,
                     less="can be had before any call", launches=made.launches)
+    share = node.attributes.get(DIFFERENT)
+    if isinstance(share, list):
+        part = Fraction(int(str(share[0])), int(str(share[1])))
+        made = replace(made, matrix_flop=int(made.matrix_flop * part), vector_flop=int(made.vector_flop * part),
+                       special=int(made.special * part), nests=(), less=made.less or "equal slices are worked out once")
     if PICKED in node.attributes:
         whole = graph.by_id[node.inputs[0]].elements
         picked = min(int(str(node.attributes[PICKED])), whole)

@@ -80,6 +80,11 @@ def _plan(graph: Graph, node: Node, wanted: Mapping[str, Part], known: Mapping[s
     if out.alias_of is not None or any(known[t] not in _LOOSE for t in (*node.inputs, out.id)):
         return None
     plan = asks(graph, node, part)
+    if plan is not None and node.op in ("mul", "multiply") and len(node.inputs) == 2:
+        there = supports.get(out.id, whole(out.shape))
+        return plan[0], [_within(graph.by_id[t].shape, there, p) for t, p in zip(node.inputs, plan[1], strict=True)]
+    if plan is not None and node.op == "scaled_dot_product_attention" and "attn_mask" in node.slots:
+        return plan[0], _keys_seen(node, plan[1], supports)
     if plan is not None and node.op in ("where", "masked_fill"):
         return plan[0], [_taken(graph, node, place, wanted_part, supports) for place, wanted_part in enumerate(plan[1])]
     if plan is None or node.op not in _PRODUCTS or len(node.inputs) < 2:
@@ -99,8 +104,23 @@ def _taken(graph: Graph, node: Node, place: int, part: Part, supports: Mapping[s
     """The part of an operand that a choice by position takes."""
     there = supports.get(f"{node.id}/{node.slots[place]}")
     shape = graph.by_id[node.inputs[place]].shape
-    if there is None or len(shape) < len(there):
-        return part
+    return part if there is None or len(shape) < len(there) else _within(shape, there, part)
+
+
+def _keys_seen(node: Node, parts: list[Part], supports: Mapping[str, Part]) -> list[Part]:
+    """Keys and values that a mask of positions lets some query see."""
+    place = node.slots.index("attn_mask")
+    there = supports.get(node.inputs[place])
+    if there is None or parts[place][-1][0] == parts[place][-1][1]:
+        return parts
+    seen = there[-1]
+    return [(*p[:-2], seen, p[-1]) if s in ("key", "value") else (*p[:-1], seen) if s == "attn_mask" else p
+            for s, p in zip(node.slots, parts, strict=True)]
+
+
+def _within(shape: tuple[int, ...], there: Part, part: Part) -> Part:
+    """A part, cut to a box that broadcasts with it."""
+    there = there[max(0, len(there) - len(shape)):]
     lead = len(shape) - len(there)
     return (*part[:lead], *((max(a, c), max(a, c, min(b, d))) if shape[lead + i] > 1 else (a, b)
                             for i, ((a, b), (c, d)) in enumerate(zip(part[lead:], there, strict=True))))
@@ -185,7 +205,13 @@ class _Cut:
             many = [int(str(p)) for p in pads] if isinstance(pads, list) else [int(str(pads))]
             many = many * count if len(many) == 1 else many
             cut = [p != (0, n) for p, n in zip(part[-count:], old.shape[-count:], strict=True)]
-            return {"padding": [0 if c else p for c, p in zip(cut, many, strict=True)]}
+            told: dict[str, object] = {"padding": [0 if c else p for c, p in zip(cut, many, strict=True)]}
+            groups = node.attributes.get("groups", 1)
+            if isinstance(groups, int) and groups > 1:
+                told["groups"] = groups * (part[1][1] - part[1][0]) // old.shape[1]
+            return told
+        if node.op in ("index", "index_select") and "places" in node.attributes:
+            return {"places": None}
         if node.op == "scaled_dot_product_attention" and node.attributes.get("is_causal"):
             return {FIRST_QUERY: part[-2][0]}
         return {}

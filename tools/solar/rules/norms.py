@@ -1,6 +1,7 @@
 """Softmax and normalisation: statistics of each group of elements, and then each element again.
 
-Softmax of n: greatest (1), difference (1), sum (1), scaling (1) and an exponential per element, a reciprocal per group;
+Softmax of n: greatest (n - 1), differences (n), sum (n - 1), scaling (n), an exponential per element, a reciprocal per
+group;
 log-softmax subtracts instead of scaling and takes a logarithm per group. Layer norm: sum (1), squares (2), and the
 normalisation as one fused multiply-add (2), then weight and bias; RMS norm: squares (2), scaling (1). Group and
 instance norm have one weight per channel, which folds into the scale and shift of the group. Known statistics of batch
@@ -52,7 +53,8 @@ def _softmax(call: Call) -> Work:
     source = call.first()
     size = source.shape[int(call.attribute("dim", -1))] if source.shape else 1
     groups = source.elements // max(1, size)
-    return Work("vector", vector_flop=4 * source.elements, special=source.elements + groups, group=size, twice=True)
+    return Work("vector", vector_flop=4 * source.elements - 2 * groups, special=source.elements + groups, group=size,
+                twice=True)
 
 
 def _weight_norm(call: Call) -> Work:

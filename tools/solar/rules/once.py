@@ -8,6 +8,7 @@ operator inside a loop whose operands are all made outside need not run again in
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules.gathering import IN_PLACE
 from enlist.tools.solar.rules.seen import TURNS, turned
+from enlist.tools.solar.rules.structure import PART
 
 DRAWN = ("rand", "bernoulli", "normal", "uniform", "exponential", "multinomial", "poisson", "binomial", "dropout",
          "native_dropout", "_fused_dropout", "rrelu", "log_normal", "cauchy", "geometric", "empty", "new_empty",
@@ -38,7 +39,8 @@ def once(graph: Graph) -> Graph:
             not node.op.startswith(DRAWN)
         if pure and node.repeat > 1:
             least = min(node.repeat, max((turns.get(t, 1) for t in inputs), default=1))
-            node = node if least == node.repeat else node.model_copy(update={"repeat": least})
+            node = node if least == node.repeat else node.model_copy(update={
+                "repeat": least, "attributes": node.attributes | {PART: "no turn of the loop changes it"}})
         turns.update(dict.fromkeys(node.outputs, node.repeat))
         twin = None
         if pure and not any(graph.root(t) in shared for t in node.outputs):

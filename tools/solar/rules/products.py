@@ -97,8 +97,7 @@ def _matmul(call: Call) -> Work | None:
     if not needed and rows == columns and SYMMETRIC in call.node.attributes:
         needed = "lower"  # a product with its own transpose is symmetric
     cost = product(rows, inner, columns, structures, needed)
-    used = "a product with its own transpose is symmetric" if NEEDED not in call.node.attributes and needed else (
-        f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest")
+    used = _why(needed, NEEDED in call.node.attributes)
     names = [f"{t.structure} {t.name or 'operand'}" for t in (left, right) if t.structure not in ("dense", "constant")]
     less = ", ".join([*names, *([used] if needed or KEPT in call.node.attributes else [])]) if cost.less else ""
     scale = 3 if is_complex(call) else 1  # three real products make a complex one
@@ -109,12 +108,21 @@ def _matmul(call: Call) -> Work | None:
                 equation="...mk,nk->...mn" if turned else "...mk,...kn->...mn")
 
 
+def _why(needed: str, by_readers: bool) -> str:
+    """Why a part of a product is enough."""
+    if needed and not by_readers:
+        return "a product with its own transpose is symmetric"
+    if needed == "diagonal":
+        return "only the diagonal is used"
+    return f"only the {needed} triangle is used" if needed in ("upper", "lower") else "a mask hides the rest"
+
+
 def product(rows: int, inner: int, columns: int, structures: tuple[str, str] = ("dense", "dense"),
             needed: str = "") -> Work:
     """The work of one product of a rows x inner by an inner x columns matrix."""
     left, right = structures
     if not needed and "zero" not in structures and "constant" in structures:
-        sums = inner * columns if left == "constant" else rows * inner
+        sums = max(0, inner - 1) * (columns if left == "constant" else rows)
         return Work("vector", vector_flop=min(sums, 2 * rows * inner * columns), less="an operand of equal elements")
     counted, dense = pairs(rows, inner, columns, left, right, needed), rows * inner * columns
     if "diagonal" in structures:

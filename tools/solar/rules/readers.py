@@ -43,6 +43,8 @@ def _by_reader(graph: Graph, known: Mapping[str, str], readers: Mapping[str, lis
                depth: int) -> str:
     if node.op in ("triu", "tril") and not node.attributes.get("diagonal"):
         return "upper" if node.op == "triu" else "lower"
+    if node.op == "trace" or (node.op == "diagonal" and _last_two(graph, node)):
+        return "diagonal"
     output = node.outputs[0]
     hides = node.op in ("where", "add") or (node.op == "masked_fill" and node.inputs[0] == tensor)
     if hides and known[output].startswith("masked ") and not known[tensor].startswith("masked "):
@@ -55,6 +57,13 @@ def _by_reader(graph: Graph, known: Mapping[str, str], readers: Mapping[str, lis
     if same and (node.op in _CHAIN or node.op in _VIEWS):
         return _looked_at(graph, known, readers, output, depth + 1)
     return ""
+
+
+def _last_two(graph: Graph, node: Node) -> bool:
+    """Whether a diagonal is the main one of the last two dimensions."""
+    count, values = len(graph.by_id[node.inputs[0]].shape), node.attributes
+    dims = {int(str(values.get("dim1", 0) or 0)) % count, int(str(values.get("dim2", 1) or 0)) % count}
+    return not values.get("offset") and dims == {count - 1, count - 2}
 
 
 def _agreed(answers: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from enlist.tools.solar.graph import Graph, Node, Scalar
 from enlist.tools.solar.rules.folded import tags
 from enlist.tools.solar.rules.narrow import asked
 from enlist.tools.solar.rules.once import live, replaced
+from enlist.tools.solar.rules.structure import PART
 
 LOOP, TURNS, ORDER, APART = "loop", "turns", "order", "apart"
 """Attributes: of all operators of a loop, which one; of what renews its stack, how many positions there are, in which
@@ -81,7 +82,7 @@ def _turned(graph: Graph, fewer: dict[int, _Stack]) -> Graph:
         if stack is None or node.repeat % stack.all_turns:
             nodes.append(_over(node, same))
         elif stack.turns:
-            attributes = dict(node.attributes)
+            attributes = dict(node.attributes) | {PART: "turns that nobody waits for are left out"}
             if node.op == "loop_slice":
                 attributes[SEEN] = _seen(stack)
             nodes.append(_over(node, same).model_copy(update={

@@ -7,9 +7,11 @@ from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.rules.asks import Part, number, size, whole
 from enlist.tools.solar.rules.masks import Positions
 from enlist.tools.solar.rules.seen import TURNS, turned
+from enlist.tools.solar.rules.structure import hides
 
 _KEEP = frozenset(("clone", "contiguous", "_to_copy", "detach", "relu", "neg", "abs", "tanh", "square", "sqrt", "sin",
                    "silu", "gelu", "leaky_relu", "div", "alias"))
+_PRODUCTS = frozenset(("mm", "bmm", "matmul", "linear"))
 _MOST = 1 << 16
 
 
@@ -40,6 +42,10 @@ def _chosen(graph: Graph, node: Node, positions: Positions, found: dict[str, Par
             part = positions.support(mask, false=slot == "other" or node.op == "masked_fill")
             if part is not None:
                 found[f"{node.id}/{slot}"] = part
+                value = node.attributes.get("value" if node.op == "masked_fill" else "other")
+                if slot == "self" and hides(value):  # what the mask leaves has weight
+                    shape = graph.by_id[node.outputs[0]].shape
+                    found[f"hidden {node.outputs[0]}"] = (*whole(shape)[:len(shape) - len(part)], *part)
 
 
 def _of(graph: Graph, node: Node, known: Mapping[str, str], found: Mapping[str, Part]) -> Part | None:
@@ -55,9 +61,23 @@ def _of(graph: Graph, node: Node, known: Mapping[str, str], found: Mapping[str, 
         return _joined(graph, node, known, out.shape)
     if node.op == "slice_scatter" and len(node.inputs) == 2 and known[node.inputs[1]] == "zero":
         return _cut(node, here, out.shape)
+    if node.op in _PRODUCTS and len(node.inputs) == 2:
+        return _product(graph, node, found, out.shape)
+    if node.op in ("softmax", "_softmax") and f"hidden {source.id}" in found:
+        return found[f"hidden {source.id}"]
     if node.op in ("mul", "multiply"):
         return _both(graph, node, found, out.shape)
     return None
+
+
+def _product(graph: Graph, node: Node, found: Mapping[str, Part], out: tuple[int, ...]) -> Part | None:
+    """Rows and columns that are not zero in the operands."""
+    left, right = (graph.by_id[t] for t in node.inputs)
+    if len(left.shape) != len(out) or len(right.shape) < 2:
+        return None
+    rows, columns = (found.get(t.id, whole(t.shape)) for t in (left, right))
+    lead = rows[:-1] if left.shape[:-1] == out[:-1] else whole(out[:-1])
+    return (*lead, columns[-2 if node.op == "linear" else -1])
 
 
 def _padded(node: Node, here: Part, out: tuple[int, ...]) -> Part | None:

@@ -21,6 +21,9 @@ def pairs(rows: int, inner: int, columns: int, left: str = "dense", right: str =
     banded = [part for pattern in (left, needed) if (part := share(pattern)) is not None]
     if banded:
         return int(min(banded) * rows * inner * columns)
+    if needed == "diagonal":
+        return min(rows, columns) * inner if not {left, right} & {"upper", "lower", "diagonal"} else min(
+            min(rows, columns) * inner, pairs(rows, inner, columns, left, right))
     if not {left, right, needed} & {"upper", "lower", "diagonal"}:
         return rows * inner * columns
     if not {left, right} & {"upper", "lower", "diagonal"}:

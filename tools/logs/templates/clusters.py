@@ -1,29 +1,40 @@
 """Shapes to clusters: which shapes are one statement of a program.
 
-Shapes with one key are one cluster at once. Then clusters that differ in nothing but one element are compared: where an
-element takes enough different values among otherwise equal clusters, it is a slot. Few values are enough for a soft
-element, more are needed for a plain word, and outcome words never count. The answer is a function of the set of shapes:
-every step works on all clusters alike and on sorted keys.
+Shapes with one key are one cluster at once. Then clusters that are equal but for some elements are compared: an element
+that takes enough different values among them is a slot. Few values are enough for a soft element, more are needed for a
+plain word, yet more where little else is said; outcome words never count. The answer is a function of the set of
+shapes: every step looks at all clusters and changes them together.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from enlist.tools.logs.templates.tokens import SLOT, Element, collapsed, elements
-from enlist.tools.logs.templates.words import outcome_in
+from enlist.tools.logs.templates.words import JOINING, outcome_in
 
 Key = tuple[str, ...]
+Shape = tuple[str, list[Element]]
+Slots = dict[Key, set[int]]
+_MASKS = 64
+"""Places of slots that are tried for one length of key: the commonest."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How many different values make a slot: of a soft element, of a plain word, of the first word of a statement."""
+    """How many different values make a slot.
+
+    Attributes:
+        soft: of a soft element.
+        hard: of a plain word, where at least two other words of the statement are known.
+        alone: of a plain word where fewer are, and of a statement's first word.
+        tail: of all that follows a colon.
+    """
 
     soft: int = 3
     hard: int = 6
-    first: int = 20
-    context: int = 2
+    alone: int = 20
+    tail: int = 6
 
 
 @dataclass(slots=True)
@@ -31,21 +42,23 @@ class Cluster:
     """Shapes of one statement, each with its elements; all have as many elements, in the same order."""
 
     soft: tuple[bool, ...]
-    shapes: list[tuple[str, list[Element]]]
+    shapes: list[Shape]
 
 
-def clusters(shapes: Iterable[str], evidence: Evidence = Evidence()) -> list[Cluster]:
+def clusters(shapes: Iterable[str], evidence: Evidence) -> list[Cluster]:
     """The clusters of a set of shapes, in the order of their keys."""
     found = _by_key((shape, elements(shape)) for shape in sorted(shapes))
-    for _ in range(8):
-        merged = _merged(found, evidence)
-        if not merged:
-            break
-        found = _by_key(merged)
+    steps = (_soft, _known, _single, _rare, _tails)
+    at = 0
+    while at < len(steps):
+        slots = steps[at](found, evidence)
+        if slots:
+            found = _by_key(_slotted(found, slots))
+        at = 0 if slots else at + 1
     return [found[key] for key in sorted(found)]
 
 
-def _by_key(given: Iterable[tuple[str, list[Element]]]) -> dict[Key, Cluster]:
+def _by_key(given: Iterable[Shape]) -> dict[Key, Cluster]:
     found: dict[Key, Cluster] = {}
     for shape, parts in given:
         key = tuple(e.key for e in parts)
@@ -60,44 +73,136 @@ def _by_key(given: Iterable[tuple[str, list[Element]]]) -> dict[Key, Cluster]:
     return found
 
 
-def _merged(found: dict[Key, Cluster], evidence: Evidence) -> list[tuple[str, list[Element]]]:
-    """The shapes with more of their elements made slots; nothing where no element has enough values."""
-    slots: dict[Key, set[int]] = defaultdict(set)
-    blanks: dict[tuple[int, Key], list[Key]] = defaultdict(list)
-    softs: dict[Key, list[Key]] = defaultdict(list)
-    for key, cluster in found.items():
-        words = [n for n, part in enumerate(key) if _counts(part)]
-        if any(cluster.soft):
-            softs[tuple(SLOT if s else part for part, s in zip(key, cluster.soft, strict=True))].append(key)
-        for place in words:
-            if not outcome_in(key[place]) and len(words) > evidence.context:
-                blanks[place, (*key[:place], SLOT, *key[place + 1 :])].append(key)
-    for blank, keys in softs.items():
-        if len(keys) < 2 or sum(map(_counts, blank)) < 1:
-            continue
-        for place, part in enumerate(blank):
-            if part == SLOT and len({key[place] for key in keys}) >= evidence.soft:
-                for key in keys:
-                    slots[key].add(place)
-    for (place, _), keys in blanks.items():
-        first = next(n for n, part in enumerate(keys[0]) if _counts(part)) == place
-        need = evidence.first if first else evidence.hard
-        if len(keys) >= need:
-            for key in keys:
-                slots[key].add(place)
-    if not slots:
-        return []
-    out = []
+def _slotted(found: dict[Key, Cluster], slots: Slots) -> Iterator[Shape]:
+    """All shapes, with the elements that turned out to be slots."""
     for key, cluster in found.items():
         places = slots.get(key)
+        if not places:
+            yield from cluster.shapes
+            continue
         for shape, parts in cluster.shapes:
-            if places:
-                parts = [Element(SLOT, False, e.start, e.end) if n in places else e for n, e in enumerate(parts)]
-                parts = collapsed(parts)
-            out.append((shape, parts))
-    return out
+            parts = [Element(SLOT, False, e.start, e.end) if n in places else e for n, e in enumerate(parts)]
+            yield shape, collapsed(parts)
 
 
-def _counts(part: str) -> bool:
-    """Whether a part of a key says something: a word, no value and no sign."""
-    return len(part) > 1 and any(map(str.isalpha, part))
+def _says(part: str) -> bool:
+    """Whether a part of a key is a word with content: no value, no sign, no joining word."""
+    return len(part) > 1 and part[0] != SLOT and any(map(str.isalpha, part)) and part.lower() not in JOINING
+
+
+def _blank(key: Key, places: Iterable[int]) -> Key:
+    parts = list(key)
+    for place in places:
+        parts[place] = SLOT
+    return tuple(parts)
+
+
+def _soft(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
+    """Soft elements that differ where all that is not soft is the same."""
+    alike: dict[Key, list[Key]] = defaultdict(list)
+    for key, cluster in found.items():
+        alike[_blank(key, (n for n, soft in enumerate(cluster.soft) if soft))].append(key)
+    slots: Slots = defaultdict(set)
+    for blank, keys in alike.items():
+        if len(keys) < 2 or not any(map(_says, blank)):
+            continue
+        for place, part in enumerate(blank):
+            values = {key[place] for key in keys} if part == SLOT else set()
+            if len(values) >= evidence.soft or (len(values) > 1 and SLOT in values):
+                for key in keys:
+                    if key[place] != SLOT:
+                        slots[key].add(place)
+    return slots
+
+
+def _known(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
+    """Words that stand where an otherwise equal cluster has slots."""
+    masks: dict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for key in found:
+        masks[len(key)][tuple(n for n, part in enumerate(key) if part == SLOT)] += 1
+    likely = {n: sorted(counts, key=lambda mask: (-counts[mask], mask))[:_MASKS] for n, counts in masks.items()}
+    slots: Slots = defaultdict(set)
+    for key in found:
+        for mask in likely[len(key)]:
+            blank = _blank(key, mask)
+            if blank in found and blank != key and sum(map(_says, blank)) >= 2:
+                places = [place for place in mask if key[place] != SLOT]
+                if all(_says(key[place]) and not outcome_in(key[place]) for place in places):
+                    slots[key].update(places)
+    return slots
+
+
+def _single(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
+    """Plain words that differ where all else is the same."""
+    alike: dict[tuple[int, Key], list[Key]] = defaultdict(list)
+    for key in found:
+        for place, part in enumerate(key):
+            if _says(part) and not outcome_in(part):
+                alike[place, _blank(key, [place])].append(key)
+    slots: Slots = defaultdict(set)
+    for (place, _), keys in alike.items():
+        if len(keys) >= _needed(keys[0], [place], evidence):
+            for key in keys:
+                slots[key].add(place)
+    return slots
+
+
+def _needed(key: Key, places: list[int], evidence: Evidence) -> int:
+    """How many values the words at some places of a key must take to be slots."""
+    words = [n for n, part in enumerate(key) if _says(part)]
+    others = len(words) - len(places)
+    if not others:
+        return 1 << 62
+    return evidence.hard if others >= 2 and words[0] not in places else evidence.alone
+
+
+def _rare(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
+    """Words that few clusters have, where all other words are the same: several slots of one statement at once."""
+    clusters_with = Counter(part for key in found for part in set(key) if _says(part) and not outcome_in(part))
+    few = 1
+    slots: Slots = defaultdict(set)
+    while few < len(found) // evidence.hard and not slots:
+        alike: dict[Key, list[Key]] = defaultdict(list)
+        for key in found:
+            places = [n for n, part in enumerate(key) if 0 < clusters_with.get(part, 0) <= few]
+            if len(places) > 1:
+                alike[_blank(key, places)].append(key)
+        for blank, keys in alike.items():
+            if len(keys) < evidence.hard:
+                continue
+            places = [n for n, part in enumerate(blank) if part == SLOT and keys[0][n] != SLOT]
+            need = _needed(keys[0], places, evidence)
+            for place in places:
+                if len({key[place] for key in keys}) >= need:
+                    for key in keys:
+                        slots[key].add(place)
+        few *= 2
+    return slots
+
+
+def _tails(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
+    """What follows a colon, to the end or to the closing bracket, where it differs under one and the same beginning."""
+    alike: dict[tuple[Key, Key], list[tuple[Key, int, int]]] = defaultdict(list)
+    for key, cluster in found.items():
+        shape, parts = cluster.shapes[0]
+        for place in range(2, len(key)):
+            if not shape.startswith(": ", parts[place - 1].end) or not _sentence(key[:place]):
+                continue
+            end = next((n for n in range(place, len(key)) if key[n] in (")", "]")), len(key))
+            if end - place > 1 or (end > place and not outcome_in(key[place])):
+                alike[key[:place], key[end:]].append((key, place, end))
+    slots: Slots = defaultdict(set)
+    for same in alike.values():
+        if len(same) >= evidence.tail:
+            for key, place, end in same:
+                if end - place > 1 or key[place] != SLOT:
+                    slots[key].update(range(place, end))
+    return slots
+
+
+def _sentence(begin: Key) -> bool:
+    """Whether what stands before a colon says something, and is not only the name of what is speaking."""
+    words = 0
+    for part in reversed(begin):
+        words += part.isalpha() and (part.islower() or part.istitle()) and part.lower() not in JOINING
+    return words >= 2

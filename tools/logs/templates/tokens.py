@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from enlist.tools.logs.templates.keys import CUT
-from enlist.tools.logs.templates.words import JOINING, outcome_in
+from enlist.tools.logs.templates.words import BEFORE_NAMES, CALENDAR, NO_WORDS, outcome_in
 
 SLOT = "\0"
 
@@ -32,6 +32,7 @@ _UNIT = re.compile(
     re.I,
 )
 _ANNOTATION = re.compile(r"\(\s*[<>~]?0(?:[.,]0)*\s*(?:[A-Za-z%/]{1,7})?\s*\)")
+_DOTTED = re.compile(r"(?:[\w$-]+\.)+[\w$-]+$")
 _NAME = re.compile(r".+[._$#@&+/\\:~*-].|.*[a-z][A-Z]|[A-Z][A-Z_]+$", re.S)
 _LETTERS = re.compile("[A-Za-z]{2,}")
 _LONGEST_GROUP = 6
@@ -83,7 +84,7 @@ def _raw(shape: str) -> list[Element]:
                 out.append(Element(SLOT, False, start, at))
         elif kind == "sign":
             out.append(Element(text, False, start, at))
-            if text == "=" and (at == end or shape[at] in " ,;)]}"):
+            if (text == "=" and (at == end or shape[at] in " ,;)]}")) or (text == "[" and shape.startswith("]", at)):
                 out.append(Element(SLOT, False, at, at))
         elif kind == "name":
             tail = _TAIL.search(text)
@@ -105,9 +106,13 @@ def _named(word: str, start: int, out: list[Element], before: str, shape: str) -
         return Element(SLOT, False, start, end)
     if outcome_in(word):
         return Element(word, False, start, end)
-    if out and out[-1].key == "=" and out[-1].end == start:
+    told = shape[:start].rstrip()[-1:]
+    no_word = word.lower() in NO_WORDS and (told in ("=", ":", ",", "(", "[") or before in ("is", "was", "to", "from"))
+    if (out and told == "=") or word in CALENDAR or no_word or (out and _DOTTED.match(word)):
         return Element(SLOT, False, start, end)
-    return Element(word, bool(out) and (before in JOINING or _NAME.match(word) is not None), start, end)
+    alone = told in ("(", "[") and shape[end : end + 1] in (")", "]")
+    soft = bool(out) and (alone or before in BEFORE_NAMES or _NAME.match(word) is not None)
+    return Element(word, soft, start, end)
 
 
 def collapsed(given: list[Element]) -> list[Element]:
@@ -124,7 +129,24 @@ def collapsed(given: list[Element]) -> list[Element]:
             out[-1] = Element(SLOT, False, out[-1].start, e.end)
         else:
             out.append(e)
-    return _once(out)
+    return _once(_listed(out))
+
+
+def _listed(given: list[Element]) -> list[Element]:
+    """Three or more single words between commas are a list, and a list is a value."""
+    commas = [n for n, e in enumerate(given) if e.key == ","]
+    at = 0
+    while at < len(commas):
+        last = at
+        while last + 1 < len(commas) and commas[last + 1] == commas[last] + 2:
+            last += 1
+        begin, end = commas[at] - 1, commas[last] + 1
+        items = given[begin : end + 1 : 2] if begin >= 0 and end < len(given) else []
+        if last > at and items and not any(outcome_in(item.key) for item in items):
+            whole = Element(SLOT, False, given[begin].start, given[end].end)
+            return [*given[:begin], whole, *_listed(given[end + 1 :])]
+        at = last + 1
+    return given
 
 
 def _once(given: list[Element]) -> list[Element]:

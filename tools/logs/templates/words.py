@@ -49,6 +49,28 @@ a an the for from to of by on in at into onto with without via through over unde
 has have had not no its it this that these those than then when while because if but which who
 """)
 
+NAMING = _family("""
+account application bucket channel class client cluster component container database device directory disk domain driver
+event file filter function group handler host id image index instance interface job key library lock machine member
+message method mode module name node object option package partition peer plugin pod policy pool port process profile
+program project property queue region repository resource role rule schema script server service session shard slot socket
+state status storage stream subject table tag target task tenant thread topic transaction type user username version
+volume worker zone
+""")
+"""Nouns that stand before a name."""
+
+BEFORE_NAMES = _family("for from of by on in at into onto via") | NAMING
+"""What is followed by a name more often than by a word of the statement; not `to`, which verbs follow."""
+
+NO_WORDS = _family("true false null none nil nan undefined")
+"""Values of programs, written as words."""
+
+CALENDAR = _family("""
+Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Monday Tuesday Wednesday Thursday Friday
+Saturday Sunday January February March April June July August September October November December
+""")
+
+_JOINED = re.compile(r"[A-Za-z_]+$")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -58,5 +80,7 @@ def outcome_in(token: str) -> bool:
     if lower in OUTCOME or (token.isupper() and lower in METHODS):
         return True
     if lower.isalpha() and (lower == token or token.istitle()):
+        return False
+    if not _JOINED.match(token):
         return False
     return any(part.lower() in OUTCOME for part in _PARTS.findall(token))

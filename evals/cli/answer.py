@@ -1,6 +1,6 @@
 """What a command hands to the terminal: a JSON document, how to show it to a person, and the exit status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +17,10 @@ JsonLines = Annotated[bool, typer.Option("--jsonl", help="Stream one JSON object
 
 @dataclass(frozen=True)
 class Answer:
-    """`document` is what `--json` prints, a list where there are several answers; `show` prints the same for people."""
+    """`document` is what `--json` prints, a list where there are several answers; `show` prints the same for people.
+    `rows`: what the machine modes print in its place, one JSON object a line, where there may be millions."""
 
     document: dict[str, Any] | list[dict[str, Any]]
     show: Callable[["Terminal"], None]
     code: int = 0
+    rows: Iterable[dict[str, Any]] | None = None

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stop": ("stop", "Ask a run to stop; it can be resumed."),
     "runs": ("runs", "List runs, newest first."),
     "sol": ("sol", "Speed of light: how fast code could run, and how far it is."),
+    "logs": ("logs", "Logs: what happened, when, where it began and why."),
     "tool": ("tool", "Call one tool, without agents."),
     "tools": ("tools", "List tools, or show one."),
     "mcp": ("mcp", "Serve the tools to other programs by MCP."),

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
@@ -99,6 +99,8 @@ class Terminal:
         """Print a command's answer in this terminal's mode; the last line of a stream is of kind `result`."""
         if self.mode == "human":
             answer.show(self)
+        elif answer.rows is not None:
+            self.rows(answer.rows)
         else:
             document = answer.document
             if self.mode == "jsonl":
@@ -111,6 +113,14 @@ class Terminal:
             raise ValueError("documents belong to the machine modes")
         text = json.dumps(data, indent=2 if self.mode == "json" else None, ensure_ascii=True, allow_nan=False)
         self._documents.write(text + "\n")
+        self._documents.flush()
+
+    def rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Print one JSON object a line."""
+        if self._documents is None:
+            raise ValueError("documents belong to the machine modes")
+        for row in rows:
+            self._documents.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
         self._documents.flush()
 
     def fault(self, error: EnlistError) -> None:

@@ -27,6 +27,9 @@ GOOD: dict[str, tuple[list[str], set[str]]] = {
     "memory": (["memory", "search", "anything"], {"records"}),
     "config": (["config", "show"], {"settings", "models"}),
     "models": (["models"], {"models"}),
+    "logs": (["logs", "summarize", "logs.log"], {"incident", "root_cause", "candidates", "timeline", "claims", "impact",
+                                                 "unknown", "accounting", "cost", "red_herrings", "start_utc",
+                                                 "end_utc"}),
     "gc": (["gc", "--keep", "1"], {"dry_run", "runs", "runs_kept", "artifacts", "artifact_bytes", "waiting",
                                    "waiting_bytes", "grace_seconds"}),
 }
@@ -36,7 +39,8 @@ BAD: dict[str, list[str]] = {
     "tool": ["tool", "absent"], "tools": ["tools", "show", "absent"], "agents": ["agents", "show", "absent"],
     "capabilities": ["capabilities", "show", "absent"], "envs": ["envs", "show", "absent"],
     "memory": ["memory", "search", "x", "--kind", "absent"], "config": ["config", "absent"],
-    "doctor": ["doctor", "absent"], "gc": ["gc"], "campaign": ["campaign", "run", "absent.yaml"],
+    "doctor": ["doctor", "absent"], "gc": ["gc"],
+    "logs": ["logs", "summarize", "absent"], "campaign": ["campaign", "run", "absent.yaml"],
     "models": ["models", "--use-models", "absent"], "metrics": ["metrics", "--limit", "none"],
     "mcp": ["mcp", "--tools", "absent"], "sol": ["sol", "model.py", "--device", "absent"]}
 
@@ -44,6 +48,7 @@ BAD: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", GOOD)
 def test_a_command_that_ends_well_prints_one_document(enlist: Any, name: str) -> None:
     call, keys = GOOD[name]
+    Path("logs.log").write_text("2026-01-01T00:00:00Z INFO up\n")
     said = enlist(*call, "--json")
     assert said.code == 0, said.err
     assert set(said.document) == keys

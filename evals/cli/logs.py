@@ -1,0 +1,130 @@
+"""`enlist logs`: what happened in these logs, when, where it began and why that is believed."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from enlist.evals.cli.answer import Answer, Json
+
+if TYPE_CHECKING:
+    from enlist.tools.logs.analysis import Options
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None,
+                  help="Read logs: what happened, templates, single lines.",
+                  epilog="\b\nExample:\n  enlist logs summarize app.log db.log.gz /var/log/nginx")
+
+Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders, archives; - is standard input.",
+                                            show_default=False)]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="ISO 8601, UTC where no zone is given.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="ISO 8601, UTC where no zone is given.")]
+Service = Annotated[str | None, typer.Option("--service", metavar="NAME", help="Only what this service wrote.")]
+Zone = Annotated[str, typer.Option("--zone", metavar="+HH:MM", help="Of times that name no zone.")]
+
+
+@app.command(epilog="\b\nExample:\n  enlist logs summarize app.log db.log.gz\n"
+                    "  enlist logs summarize logs.tar.zst --around 2026-03-04T05:10 --json\n"
+                    "  kubectl logs deploy/api | enlist logs summarize - --share")
+def summarize(
+    ctx: typer.Context,
+    paths: Paths,
+    since: Since = None,
+    until: Until = None,
+    around: Annotated[str | None, typer.Option("--around", metavar="TIME", help="An hour on both sides of it.")] = None,
+    service: Service = None,
+    zone: Zone = "+00:00",
+    share: Annotated[bool, typer.Option("--share", help="Short text for a chat or ticket, masked.")] = False,
+    mask: Annotated[bool, typer.Option("--mask", help="Take secrets and personal data out of all output.")] = False,
+    markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help="Also write the report.")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """What happened in some logs: cause, time, timeline, evidence; or that there is no incident.
+
+    Exit status: 0 a report or no incident, 1 failed, 4 undecided.
+    """
+    from enlist.evals.cli.logs_shown import show
+    from enlist.tools.logs.analysis import analyse
+    from enlist.tools.logs.report.document import document
+    from enlist.tools.logs.report.masking import Masking
+    from enlist.tools.logs.report.words import answer
+    from enlist.tools.logs.report.words import markdown as written
+
+    with _Reading(ctx.obj) as reading:
+        made = document(analyse(paths, _options(since, until, around, service, zone), reading.at))
+    if share or mask:
+        made = Masking().document(made)
+    if markdown is not None:
+        _write(markdown, written(made))
+
+    def shown(terminal: Any) -> None:
+        if share:
+            terminal.text("\n".join(answer(made)))
+        else:
+            show(terminal, made)
+
+    return Answer(made, shown, code=4 if made["incident"] is None else 0)
+
+
+@app.command(epilog="\b\nExample:\n  enlist logs templates app.log\n  enlist logs templates app.log --assign")
+def templates(
+    ctx: typer.Context,
+    paths: Paths,
+    assign: Annotated[bool, typer.Option("--assign", help="One template id for each physical line.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """The statements behind some logs, most frequent first, with counts and where each is first seen."""
+    from enlist.tools.logs.statements import assigned, statements
+
+    with _Reading(ctx.obj) as reading:
+        if assign:
+            ids = list(assigned(paths, reading.at))
+            return Answer([], lambda terminal: terminal.text("\n".join(i or "-" for i in ids)),
+                          rows=({"template_id": i} for i in ids))
+        rows = statements(paths, reading.at)
+
+    def show(terminal: Any) -> None:
+        terminal.table(["count", "template", "first line"], [
+            [f"{row['count']:,}", row["template"], f"{row['first_line']['file']}:{row['first_line']['line']}"]
+            for row in rows])
+
+    return Answer(rows, show, rows=rows)
+
+
+def _options(since: str | None, until: str | None, around: str | None, service: str | None, zone: str) -> "Options":
+    from enlist.tools.logs.analysis import Options
+    from enlist.tools.logs.asked import hour_around, instant, seconds_east
+
+    offset = seconds_east(zone)
+    low, high = instant(since, offset), instant(until, offset)
+    if around is not None:
+        low, high = hour_around(around, offset)
+    return Options(low, high, service, offset)
+
+
+class _Reading:
+    """Says on standard error how much was read, where that takes longer than two seconds and people look."""
+
+    def __init__(self, terminal: Any) -> None:
+        self._terminal, self._begun, self._said = terminal, time.monotonic(), 0.0
+
+    def __enter__(self) -> "_Reading":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def at(self, read: int) -> None:
+        """So many bytes were read."""
+        passed = time.monotonic() - self._begun
+        if passed - self._said >= 2.0 and self._terminal.mode == "human":
+            self._said = passed
+            self._terminal.note(f"{read / 1e6:,.0f} MB read in {passed:.0f} s ...")
+
+
+def _write(path: str, text: str) -> None:
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half = target.with_name(f".{target.name}.part")
+    half.write_text(text, encoding="utf-8")
+    half.replace(target)

@@ -47,19 +47,19 @@ class Cluster:
 
 def clusters(shapes: Iterable[str], evidence: Evidence) -> list[Cluster]:
     """The clusters of a set of shapes, in the order of their keys."""
-    found = _by_key((shape, elements(shape)) for shape in sorted(shapes))
+    found: dict[Key, Cluster] = {}
+    _put(found, [(shape, elements(shape)) for shape in sorted(shapes)])
     steps = (_soft, _known, _single, _rare, _tails)
     at = 0
     while at < len(steps):
         slots = steps[at](found, evidence)
         if slots:
-            found = _by_key(_slotted(found, slots))
+            _put(found, [shape for key in sorted(slots) for shape in _slotted(found.pop(key), slots[key])])
         at = 0 if slots else at + 1
     return [found[key] for key in sorted(found)]
 
 
-def _by_key(given: Iterable[Shape]) -> dict[Key, Cluster]:
-    found: dict[Key, Cluster] = {}
+def _put(found: dict[Key, Cluster], given: list[Shape]) -> None:
     for shape, parts in given:
         key = tuple(e.key for e in parts)
         soft = tuple(e.soft for e in parts)
@@ -70,19 +70,13 @@ def _by_key(given: Iterable[Shape]) -> dict[Key, Cluster]:
             cluster.shapes.append((shape, parts))
             if soft != cluster.soft:
                 cluster.soft = tuple(a and b for a, b in zip(soft, cluster.soft, strict=True))
-    return found
 
 
-def _slotted(found: dict[Key, Cluster], slots: Slots) -> Iterator[Shape]:
-    """All shapes, with the elements that turned out to be slots."""
-    for key, cluster in found.items():
-        places = slots.get(key)
-        if not places:
-            yield from cluster.shapes
-            continue
-        for shape, parts in cluster.shapes:
-            parts = [Element(SLOT, False, e.start, e.end) if n in places else e for n, e in enumerate(parts)]
-            yield shape, collapsed(parts)
+def _slotted(cluster: Cluster, places: set[int]) -> Iterator[Shape]:
+    """The shapes of a cluster whose elements at some places turned out to be slots."""
+    for shape, parts in cluster.shapes:
+        slotted = [Element(SLOT, False, e.start, e.end) if n in places else e for n, e in enumerate(parts)]
+        yield shape, collapsed(slotted)
 
 
 def _says(part: str) -> bool:

@@ -8,7 +8,7 @@ slot. Plain words are hard: it takes more. Outcome words never become a slot.
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from enlist.tools.logs.templates.keys import CUT
 from enlist.tools.logs.templates.words import BEFORE_NAMES, CALENDAR, NO_WORDS, outcome_in
@@ -38,8 +38,7 @@ _LETTERS = re.compile("[A-Za-z]{2,}")
 _LONGEST_GROUP = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):
     """One element of a shape: the text it compares by (`SLOT` for a value), whether it is soft, and where it stands."""
 
     key: str

@@ -13,16 +13,15 @@ def _family(words: str) -> frozenset[str]:
 
 SUCCESS = _family("""
 success successful successfully succeed succeeds succeeded ok okay pass passed accept accepted allow allowed grant
-granted permit permitted complete completed finished done healthy valid up online available reachable connected ready
-resolved recovered restored verified approved authorized authenticated alive normal good committed
-confirmed
+granted permit permitted complete completed finished done healthy valid up online available reachable connected
+ready resolved recovered restored verified approved authorized authenticated alive normal good committed confirmed
 """)
 
 FAILURE = _family("""
-fail fails failed failing failure failures unsuccessful error errors reject rejected deny denied refuse refused forbid
-forbidden incomplete unhealthy invalid down offline unavailable unreachable disconnected unresolved lost corrupt
-corrupted unauthorized unauthenticated dead abnormal bad abort aborted cancel canceled cancelled kill killed crash
-crashed panic timeout expired exceeded overloaded unresponsive missing dropped unconfirmed degraded fatal
+fail fails failed failing failure failures unsuccessful error errors reject rejected deny denied refuse refused
+forbid forbidden incomplete unhealthy invalid down offline unavailable unreachable disconnected unresolved lost
+corrupt corrupted unauthorized unauthenticated dead abnormal bad abort aborted cancel canceled cancelled kill killed
+crash crashed panic timeout expired exceeded overloaded unresponsive missing dropped unconfirmed degraded fatal
 broken
 """)
 
@@ -33,10 +32,10 @@ added adding remove removed removing enable enabled enabling disable disabled di
 pause paused resume resumed suspend suspended running idle busy pending queued scheduled unscheduled assigned
 unassigned initialized uninitialized mount mounted unmount unmounted load loaded loading unload unloaded unloading
 attach attached detach detached acquire acquired release released enter entered entering exit exited exiting leave
-left join joined register registered unregister unregistered connect connecting disconnect disconnecting login logout
-activate activated active deactivate deactivated inactive sent sending received receiving before after terminated
-terminating launched shutdown restarted restarting promoted demoted increased decreased increasing decreasing raised
-cleared
+left join joined register registered unregister unregistered connect connecting disconnect disconnecting login
+logout activate activated active deactivate deactivated inactive sent sending received receiving before after
+terminated terminating launched shutdown restarted restarting promoted demoted increased decreased increasing
+decreasing raised cleared
 """)
 
 METHODS = _family("get head post put delete connect options trace patch")
@@ -50,12 +49,12 @@ has have had not no its it this that these those than then when while because if
 """)
 
 NAMING = _family("""
-account application bucket channel class client cluster component container database device directory disk domain driver
-event file filter function group handler host id image index instance interface job key library lock machine member
-message method mode module name node object option package partition peer plugin pod policy pool port process profile
-program project property queue region repository resource role rule schema script server service session shard slot socket
-state status storage stream subject table tag target task tenant thread topic transaction type user username version
-volume worker zone
+account application bucket channel class client cluster component container database device directory disk domain
+driver event file filter function group handler host id image index instance interface job key library lock machine
+member message method mode module name node object option package partition peer plugin pod policy pool port process
+profile program project property queue region repository resource role rule schema script server service session
+shard slot socket state status storage stream subject table tag target task tenant thread topic transaction type
+user username version volume worker zone
 """)
 """Nouns that stand before a name."""
 

@@ -300,3 +300,18 @@ def test_a_bound_asks_for_no_more_than_the_best_implementation_does(row: Row, gr
     wanted = (row.flop, row.special, 4 * row.words)
     assert all(ours <= best for ours, best in zip(counted, wanted, strict=True)), f"{counted} above {wanted}"
     assert made.unmodelled == ()
+
+
+@pytest.mark.parametrize("row", [
+    Row("sum_of_product", "return (a @ b).sum()", f"{A}, {B}", MM + 23, 81),
+    Row("mean_after_layer", "return self.l(a).mean(1)", SEQ, 2 * 20 * 48 + 120, 160 + 54 + 12, init=W8),
+    pytest.param(Row("chain", "return (a @ b) @ c", "torch.rand(4, 8), torch.rand(8, 6), torch.rand(6, 1)", MM + 48,
+                     32 + 48 + 6 + 4), marks=pytest.mark.slow),
+    pytest.param(Row("argmax_of_softmax", "return a.softmax(-1).argmax(-1)", A, 4 * 32 - 8 + 28, 32 + 8, 36),
+                 marks=pytest.mark.slow),
+    pytest.param(Row("hidden_by_data", "return torch.where(c > 0, a @ b, 0.0)", f"{A}, {B}, torch.rand(4, 6)", MM + 24,
+                     32 + 48 + 24 + 24), marks=pytest.mark.slow)], ids=lambda r: r.name)
+def test_no_law_of_algebra_and_no_value_of_data_is_used(row: Row, graph_of_row: Callable[[Row], Graph]) -> None:
+    """Outside of the class: the model's own expressions are counted, and no byte that algebra would save."""
+    made = bounds(graph_of_row(row), resolve(["H100 PCIe"]))
+    assert (sum(made.flop.values()), made.special, made.fused_bytes) == (row.flop, row.special, 4 * row.words)

@@ -20,6 +20,8 @@ from enlist.environments.incident_logs.words import FIRST, SECOND, VERBS
 
 REQUEST_SHARE, PERIODIC_SHARE = 0.45, 0.07
 _TAIL = 40
+MEAN_RUN = 1.9
+"""Mean length of a run of one template: 0.88 + 0.12 * (1 + 2.5 * mean of a Pareto number cut at 36)."""
 _DAY = 86400.0
 
 
@@ -56,8 +58,9 @@ def voice(system: System, service: Service, rng: Random) -> Voice:
     phrases = common + [_rare(rng, system.wording) for _ in range(_TAIL)]
     exponent = rng.uniform(1.05, 1.4)
     weights = [1 / (rank + 1) ** exponent for rank in range(len(phrases))]
+    noise = min(8.0, rng.lognormvariate(0.3, 1.0))
     for rank, (level, _) in enumerate(phrases):
-        weights[rank] *= {"error": 0.05, "warn": 0.25}.get(level, 1.0)
+        weights[rank] *= {"error": 0.15 * noise, "warn": 0.4 * noise}.get(level, 1.0)
     total, run, cumulative = sum(weights), 0.0, []
     for weight in weights:
         run += weight / total
@@ -68,7 +71,7 @@ def voice(system: System, service: Service, rng: Random) -> Voice:
 def _rare(rng: Random, wording: int) -> tuple[Level, str]:
     verb, word, noun = (options[int(rng.random() * len(options))] for options in (VERBS, FIRST, SECOND))
     shape, roll = int(rng.random() * 6), rng.random()
-    level: Level = "debug" if roll < 0.35 else "warn" if roll > 0.9 else "info"
+    level: Level = "debug" if roll < 0.35 else "error" if roll > 0.96 else "warn" if roll > 0.87 else "info"
     shapes = ((f"{verb} {word} {noun} {{id}}", f"{noun} {word} {verb}: {{id}}"),
               (f"{verb} {{n}} {word} {noun}s in {{ms}} ms", f"{{n}} {noun}s of {word} {verb}, {{ms}} ms"),
               (f"{word} {noun} {verb}", f"{verb} the {noun} of {word}"),
@@ -105,7 +108,7 @@ class Traffic:
             lines += self.requests.one(rng, start + rng.random() * length, active)
         for number, speaker in enumerate(self.voices):
             mean = self.per_s[number] * length * day * rng.gammavariate(1.6, 1 / 1.6)
-            lines += self._chatter(speaker, start, length, poisson(rng, mean * self._rate(speaker.service.name, start)))
+            lines += self._chatter(speaker, start, length, mean * self._rate(speaker.service.name, start))
         for number, (due, every, who, phrases) in enumerate(self.periodic):
             while due < end:
                 if self._rate(who.name, due) > 0.05:
@@ -130,16 +133,23 @@ class Traffic:
                 rate *= effect.rate
         return rate
 
-    def _chatter(self, speaker: Voice, start: float, length: float, count: int) -> list[Emission]:
+    def _chatter(self, speaker: Voice, start: float, length: float, mean: float) -> list[Emission]:
+        """Single records and runs of one template, some of them word for word, with heavy-tailed lengths."""
         rng, name, lines = self.rng, speaker.service.name, []
-        while count > 0:
+        for _ in range(poisson(rng, mean / MEAN_RUN)):
             level, phrase = speaker.phrases[min(bisect(speaker.cumulative, rng.random()), len(speaker.phrases) - 1)]
-            at, run = start + rng.random() * length, 1 if rng.random() > 0.04 else 2 + int(rng.random() * 6)
-            for _ in range(min(run, count)):
-                lines.append(Emission(name, at, level, fill(phrase, rng)))
-                at = min(at + rng.expovariate(12.0), start + length)
-            count -= run
+            at, run = start + rng.random() * length, self._run(level)
+            text, alike = fill(phrase, rng), rng.random() < 0.6
+            for place in range(run):
+                lines.append(Emission(name, at, level, text if alike or place == 0 else fill(phrase, rng)))
+                at += rng.expovariate(6.0)
         return lines
+
+    def _run(self, level: Level) -> int:
+        """How often a template is written in one go: mostly once, else a Pareto number."""
+        if self.rng.random() > 0.12:
+            return 1
+        return min(12 if level == "error" else 90, 1 + int(2.5 * self.rng.paretovariate(1.25)))
 
     def _periodic(self, start: float, span: float, lines: int) -> list[tuple[float, float, Service, tuple[str, ...]]]:
         """Heartbeats of each service, and a job of some; as (due, every, service, what it says in turn)."""

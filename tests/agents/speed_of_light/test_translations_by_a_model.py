@@ -85,8 +85,9 @@ def test_a_right_translation_counts_and_says_where_it_comes_from(shelf: _Shelf) 
 @pytest.mark.parametrize(("wrong", "told"), [
     (CONSTANT, "the source's"), (BOUNDS, "the source's"), ("I cannot do that.", "line 1"),
     (ESCAPE, "unexpected character"), (RIGHT.replace("b[i]", "b[i + 1]"), "goes above"),
-    ("```\n" + "{" * 50_000 + "\n```", "line 1"), ("```\n" + "# much\n" * 20_000 + "\n```", "too long"), ("", "line 1")],
-    ids=["constant", "bounds", "refusal", "escape", "outside", "brackets", "long", "empty"])
+    ("```\n" + "{" * 50_000 + "\n```", "line 1"), ("", "line 1"),
+    ("```\n" + "# much\n" * 20_000 + "\n```", "too long")],
+    ids=["constant", "bounds", "refusal", "escape", "outside", "brackets", "empty", "long"])
 def test_a_wrong_answer_goes_back_with_what_is_wrong(shelf: _Shelf, wrong: str, told: str) -> None:
     with asking(shelf, wrong, RIGHT) as (ask, server):
         assert ask().rounds == 2

@@ -204,7 +204,9 @@ def dot(to: Builder, left: Array, right: Array) -> Array:
 
 
 def permuted(array: Array, order: Sequence[int]) -> Array:
-    """A transpose: axis n of the result is axis order[n]."""
+    """A transpose: axis n of the result is axis order[n]. `bad_input` where an axis is missing or there twice."""
+    if sorted(order) != list(range(len(array.shape))):
+        raise EnlistError("bad_input", f"{list(order)} does not order {len(array.shape)} axes", fix="mend the axes")
     places = [order.index(n) for n in range(len(order))]
     return Array(tuple(array.shape[n] for n in order), array.dtype,
                  lambda index: array.at(tuple(index[p] for p in places)), array.owner)

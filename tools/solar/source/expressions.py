@@ -190,7 +190,8 @@ class Expressions:
             if weak and self.modules[ast.unparse(node.func).partition(".")[0]] != "math":
                 return arrays.combined(self.to, lambda x: Op("float64", (x,)), found)  # NumPy's scalars have a dtype
             return found
-        assert isinstance(node.func, ast.Attribute)
+        if not isinstance(node.func, ast.Attribute):
+            raise fault(node.lineno, f"`{ast.unparse(node)[:80]}`")
         base = self._array(node.func.value)
         if node.func.attr in ("reshape", "transpose") and args and not isinstance(args[0], tuple | list):
             args = [tuple(args)]

@@ -30,6 +30,8 @@ def subscripted(to: Builder, array: Array, key: Any) -> Array:
     whole = [slice(None)] * (rank - named)
     parts = [*parts[:place], *whole, *parts[place + 1:]]
     chosen = [as_array(p, to.line) for p in parts if isinstance(p, Array) and p.shape]
+    if any(c.dtype == "bool" for c in chosen):
+        raise fault(to.line, "a choice of elements by a mask (data say how many there are)", "np.where(mask, a, b)")
     ids = broadcast_shape([c.shape for c in chosen], to.line) if chosen else ()
     shape: list[Dim] = []
     plan: list[tuple[str, Any, int]] = []  # what each dimension of the array takes, and from which index

@@ -24,6 +24,7 @@ from enlist.tools.solar.loops.program import (
 )
 from enlist.tools.solar.loops.types import dtype_of
 
+_MOST_STATEMENTS = 1_500
 Dim: TypeAlias = int | Num | Name | Access | Op
 
 
@@ -101,12 +102,17 @@ class Builder:
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     made: int = 0
     line: int = 0
+    emitted: int = 0
 
     def fresh(self, stem: str) -> str:
         self.made += 1
         return f"{stem}{self.made}"
 
     def emit(self, statement: Statement) -> None:
+        self.emitted += 1
+        if self.emitted > _MOST_STATEMENTS:
+            raise fault(self.line, f"code that unrolls to over {_MOST_STATEMENTS} array operations",
+                        "loops over range, which stay loops")
         self.blocks[-1].append(statement)
 
     def highest(self, value: Dim) -> int:

@@ -1,4 +1,4 @@
-"""What counts as the same: every element that a source writes, what it changes in place, and nothing that it does not."""
+"""What counts as the same: every element that a source writes, what it changes in place, nothing that it does not."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_what_is_changed_in_place_is_an_input_and_an_output(language: str, sourc
                          "for i in 1..N { x_out[i] = x_out[i - 1] + x[i] }")
     assert compare(right, source, language).equal
     unseen = parse(HEAD + "input x: float32[N]\noutput y: float32[N]\nfor i in 0..N { y[i] = x[i] }")
-    with pytest.raises(EnlistError, match="y|writes to x"):
+    with pytest.raises(EnlistError, match=r"y|writes to x"):
         compare(unseen, source, language)
 
 

@@ -16,65 +16,49 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 class Clock:
     """The clock of one service: `offset_s` ahead of true time, in a zone of `zone_min` minutes.
 
-    Whole seconds are formatted once and kept, as most records follow closely on one another.
+    All but the fraction is formatted once a second and kept, as most records follow closely on one another.
     """
 
     def __init__(self, style: str, offset_s: float, zone_min: int) -> None:
         self.offset_us = round(offset_s * 1e6)
         self.zone = timezone(timedelta(minutes=zone_min)) if style in STATES_ZONE and zone_min else UTC
         sign = "-" if zone_min < 0 else "+"
-        colon = f"{sign}{abs(zone_min) // 60:02d}:{abs(zone_min) % 60:02d}"
-        self.suffix = colon if self.zone is not UTC else "Z"
-        self.compact = self.suffix.replace(":", "") if self.zone is not UTC else "+0000"
-        self._form = _FORMS[style]
-        self._second, self._when = -1, datetime.fromtimestamp(0, UTC)
+        colon = f"{sign}{abs(zone_min) // 60:02d}:{abs(zone_min) % 60:02d}" if self.zone is not UTC else ""
+        self.form, self.digits, tail = _FORMS[style]
+        self.tail = tail.format(iso=colon or "Z", name=colon or "UTC", compact=colon.replace(":", "") or "+0000")
+        self._second, self._head = -1, ""
 
     def stamp(self, at: float) -> str:
         """True time `at` as this service writes it."""
-        micros = round(at * 1e6) + self.offset_us
-        second, fraction = divmod(micros, 1_000_000)
+        second, fraction = divmod(round(at * 1e6) + self.offset_us, 1_000_000)
         if second != self._second:
-            self._second, self._when = second, datetime.fromtimestamp(second, self.zone)
-        return self._form(self, self._when, fraction)
+            self._second, self._head = second, self.form(datetime.fromtimestamp(second, self.zone))
+        if self.digits == 3:
+            return f"{self._head}{fraction // 1000:03d}{self.tail}"
+        if self.digits == 6:
+            return f"{self._head}{fraction:06d}{self.tail}"
+        if self.digits == 9:
+            return f"{self._head}{fraction:06d}{fraction * 7919 % 1000:03d}{self.tail}"
+        return f"{self._head}{self.tail}"
 
 
-def _iso_ms(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{fraction // 1000:03d}{clock.suffix}"
+def _iso(when: datetime) -> str:
+    return f"{when:%Y-%m-%dT%H:%M:%S}."
 
 
-def _iso_us(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{fraction:06d}{clock.suffix}"
-
-
-def _iso_ns(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{fraction:06d}{(fraction * 7919) % 1000:03d}{clock.suffix}"
-
-
-def _comma(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when:%Y-%m-%d %H:%M:%S},{fraction // 1000:03d}"
-
-
-def _bracket(clock: Clock, when: datetime, fraction: int) -> str:
-    zone = "UTC" if clock.suffix == "Z" else clock.suffix
-    return f"{when:%Y-%m-%d %H:%M:%S}.{fraction // 1000:03d} {zone}"
-
-
-def _month_day(clock: Clock, when: datetime, fraction: int) -> str:
+def _month_day(when: datetime) -> str:
     return f"{_MONTHS[when.month - 1]} {when.day:2d} {when:%H:%M:%S}"
 
 
-def _klog(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when:%m%d %H:%M:%S}.{fraction:06d}"
+def _access(when: datetime) -> str:
+    return f"{when.day:02d}/{_MONTHS[when.month - 1]}/{when:%Y:%H:%M:%S} "
 
 
-def _access(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{when.day:02d}/{_MONTHS[when.month - 1]}/{when:%Y:%H:%M:%S} {clock.compact}"
-
-
-def _epoch(clock: Clock, when: datetime, fraction: int) -> str:
-    return f"{int(when.timestamp()) * 1000 + fraction // 1000}"
-
-
-_FORMS: Mapping[str, Callable[[Clock, datetime, int], str]] = {
-    "json": _iso_ms, "logfmt": _iso_ms, "syslog3164": _month_day, "syslog5424": _iso_us, "access": _access,
-    "java": _comma, "python": _comma, "cri": _iso_ns, "epoch": _epoch, "bracket": _bracket, "klog": _klog}
+_FORMS: Mapping[str, tuple[Callable[[datetime], str], int, str]] = {
+    "json": (_iso, 3, "{iso}"), "logfmt": (_iso, 3, "{iso}"), "syslog5424": (_iso, 6, "{iso}"),
+    "cri": (_iso, 9, "{iso}"), "syslog3164": (_month_day, 0, ""), "access": (_access, 0, "{compact}"),
+    "java": (lambda when: f"{when:%Y-%m-%d %H:%M:%S},", 3, ""),
+    "python": (lambda when: f"{when:%Y-%m-%d %H:%M:%S},", 3, ""),
+    "bracket": (lambda when: f"{when:%Y-%m-%d %H:%M:%S}.", 3, " {name}"),
+    "klog": (lambda when: f"{when:%m%d %H:%M:%S}.", 6, ""), "epoch": (lambda when: str(int(when.timestamp())), 3, "")}
+"""By style: all before the fraction, digits of the fraction, all after it."""

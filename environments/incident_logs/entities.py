@@ -1,7 +1,7 @@
 """Which names, ids, versions and counts a summary speaks of, and which of them the logs hold.
 
-A name is what stands in a field for a service, a token with letters and digits, or a hyphenated word whose first part
-is from the list that names are drawn from. Times, dates, durations, shares and multiples are not looked at: they are
+A name is what stands in a field for a service, a token with a digit, or a hyphenated word whose first part is from the
+list that names are drawn from. Times, dates, durations, shares and multiples are not looked at: they are
 worked out, not quoted. A bare number must occur in the logs, or count lines and not exceed them.
 """
 
@@ -19,7 +19,6 @@ _COUNTED = re.compile(r"\b(\d[\d,]*) (?:\w+ ){0,2}(?:lines?|records?|errors?|war
                       r"calls?|messages?|templates?|services?|files?|occurrences?|failures?)\b", re.I)
 _TOKEN = re.compile(r"[A-Za-z0-9_][\w./:-]*[A-Za-z0-9]|\d")
 _FIRST = frozenset(FIRST)
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?$")
 
 
 def named(answer: Answer) -> tuple[set[str], list[int]]:
@@ -38,11 +37,7 @@ def named(answer: Answer) -> tuple[set[str], list[int]]:
 
 
 def _is_entity(token: str) -> bool:
-    if _NUMBER.match(token):
-        return True
-    if any(c.isdigit() for c in token) and any(c.isalpha() for c in token):
-        return True
-    return "-" in token and token.partition("-")[0].lower() in _FIRST
+    return any(c.isdigit() for c in token) or ("-" in token and token.partition("-")[0].lower() in _FIRST)
 
 
 def precision(answer: Answer, files: Mapping[str, str], services: Iterable[str]) -> tuple[float, list[str]]:

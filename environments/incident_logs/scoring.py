@@ -2,7 +2,7 @@
 
 Where an incident is: half for the root cause (component, class, trigger), three tenths for the facts whose lines are
 cited, a fifth for the time line; times the 20th power of the share of what it names that is in the logs (one invented
-name in thirty halves it), times 0.6 for each contradiction. A wrong component leaves a twentieth of it; naming the
+name in thirty halves it), halved by each contradiction. A wrong component leaves a twentieth of it; naming the
 loudest symptom, or a herring, leaves nothing. Where there is none: all for saying so after reading every line. Where
 the decisive lines were taken out: the facts that are left, times how far confidence has dropped.
 """
@@ -20,7 +20,7 @@ from enlist.environments.incident_logs.reference import Fact, Reference
 WEIGHTS: Mapping[str, float] = {"must": 1.0, "should": 0.5, "nice": 0.25}
 ROOT, FACTS, TIMES = 0.5, 0.3, 0.2
 COMPONENT, CLASS, TRIGGER = 0.5, 0.3, 0.2
-CONTRADICTION, ELSEWHERE, STRICT = 0.6, 0.05, 20
+CONTRADICTION, ELSEWHERE, STRICT = 0.5, 0.05, 20
 SURE, CALM = 0.9, 0.5
 """Where the decisive lines are missing, confidence up to `CALM` is worth all, from `SURE` on nothing."""
 NEAR_S, FAR_S = 30.0, 60.0

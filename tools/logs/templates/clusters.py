@@ -127,7 +127,7 @@ def _known(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
 
 
 def _single(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
-    """Plain words that differ where all else is the same."""
+    """Words that differ where all else is the same."""
     alike: dict[tuple[int, Key], list[Key]] = defaultdict(list)
     for key in found:
         for place, part in enumerate(key):
@@ -135,7 +135,10 @@ def _single(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
                 alike[place, _blank(key, [place])].append(key)
     slots: Slots = defaultdict(set)
     for (place, _), keys in alike.items():
-        if len(keys) >= _needed(keys[0], [place], evidence):
+        need = _needed(keys[0], [place], evidence)
+        if need <= evidence.alone and all(found[key].soft[place] for key in keys):
+            need = evidence.soft
+        if len(keys) >= need:
             for key in keys:
                 slots[key].add(place)
     return slots

@@ -13,9 +13,9 @@ from enlist.tools.logs.templates.words import JOINING, outcome_in
 LAST = 4
 SAID = (
     "every shape of message is kept",
-    "names were left out of the shapes of messages: there were too many",
-    "only outcome words and joining words were kept in the shapes of messages: there were too many",
-    "only the first six outcome and joining words were kept in the shapes of messages: there were too many",
+    "names were left out of the shapes of messages: more than can be kept came",
+    "only outcome words and joining words were kept in the shapes of messages: more than can be kept came",
+    "only the first six outcome and joining words were kept in the shapes of messages: more than can be kept came",
     "all messages are one template: no two are alike",
 )
 _NAMES = re.compile(rf"[^\s{CUT}]*[^\sA-Za-z{CUT}.,:;!?][^\s{CUT}]*")

@@ -1,8 +1,9 @@
 """Lines to keys: every number and hexadecimal word of a block of lines becomes one `0`, whatever its length.
 
 A key is a function of its line alone. A word is a run of letters and digits; one of hexadecimal digits only, at least
-one of them decimal, is a number as a whole (also after `0x`); in other words each run of decimal digits is. The work is
-done for a whole block by array arithmetic (a few nanoseconds a byte): a regular expression visits each digit.
+one of them decimal, is a number as a whole, also with an `x` after its first digit (`0x1f`, `80x24`); in other words
+each run of decimal digits is. The work is done for a whole block by array arithmetic (a few nanoseconds a byte): a
+regular expression visits each digit.
 """
 
 import re
@@ -65,9 +66,7 @@ def collapse(lines: bytes) -> bytes:
     # The classes of a word's signs, together; what stands between words adds nothing.
     whole = np.bitwise_or.reduceat(kinds, starts)
     base = whole & np.uint8(_DIGIT | _OTHER | _X)
-    second = np.minimum(starts + 1, len(kinds) - 1)
-    prefixed = (base == (_DIGIT | _X)) & digit[starts] & (kinds[second] == _X)
-    number = (whole == (_DIGIT | _HEX)) | prefixed
+    number = (whole == (_DIGIT | _HEX)) | ((base == (_DIGIT | _X)) & digit[starts])
     if number.any():
         ends = edges[1::2] if len(edges) % 2 == 0 else np.append(edges[1::2], len(kinds))
         begins = starts[number] + 1

@@ -205,11 +205,9 @@ class Miner:
             tail, head = message[len(head) - 1 :], head[:-1]
         text, layout = canonical(head)
         text += tail
-        if number is not None:
-            id = self._template[number]
-            values = self._values(id, text)
-            assert values is not None, "a shape fits its template"
-        else:
+        id = self._template.get(number, _ANYTHING.id) if number is not None else _ANYTHING.id
+        values = self._values(id, text) if number is not None else None
+        if values is None:
             id, values = self._nearest(text)
         return id, [*values, layout] if layout else values
 

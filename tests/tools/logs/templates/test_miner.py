@@ -13,8 +13,8 @@ from enlist.tools.runtime.errors import EnlistError
 
 PIECES = st.sampled_from(
     ["failed", "user", "for", "0x1f", "12", "a=b", "a=", "[x]", "(1.2 KB)", "<*>", "<", "*", "*>", "{", "}", '"k": 1',
-     '{"b": 1,"a": "z"}', '{"a":{"d":[1,2],"c":null},"b":"\\""}', "\x02", "\t", "  ", "10.0.0.1:80", "é", "\n", ",", "'q'",
-     '"w w"', "node-7", "/a/b/c", "-", "bob", "alice", "carol", "\ud800"])
+     '{"b": 1,"a": "z"}', '{"a":{"d":[1,2],"c":null},"b":"\\""}', "\x02", "\t", "  ", "10.0.0.1:80", "é", "\n", ",",
+     "'q'", "a: b", "]", ")", '"w w"', "node-7", "/a/b/c", "-", "bob", "alice", "carol", "\ud800"])
 MESSAGES = st.one_of(
     st.text(), st.lists(PIECES, max_size=8).map(" ".join), st.lists(PIECES, max_size=8).map("".join))
 
@@ -29,9 +29,20 @@ def texts(miner: Miner) -> dict[str, int]:
     return {miner.text(id): count for id, count in miner.counts().items()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(MESSAGES, max_size=8), MESSAGES)
 def test_template_and_parameters_give_any_message_back(messages: list[str], other: str) -> None:
+    comes_back(messages, other)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None)
+@given(st.lists(MESSAGES, max_size=14), MESSAGES)
+def test_thousands_of_messages_come_back(messages: list[str], other: str) -> None:
+    comes_back(messages, other)
+
+
+def comes_back(messages: list[str], other: str) -> None:
     miner = Miner()
     numbers = miner.add(messages)
     for message, number in zip(messages, numbers, strict=True):
@@ -42,7 +53,7 @@ def test_template_and_parameters_give_any_message_back(messages: list[str], othe
     assert sum(miner.counts().values()) == len(messages)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(MESSAGES, max_size=12), st.integers(0, 12), st.integers(0, 12), st.randoms(use_true_random=False))
 def test_any_order_and_any_split_give_the_same_templates(
     messages: list[str], first: int, second: int, chance: random.Random
@@ -60,7 +71,7 @@ def test_any_order_and_any_split_give_the_same_templates(
     assert left.counts() == whole == right.counts()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(MESSAGES, max_size=20), st.integers(0, 20), st.integers(1, 6))
 def test_order_does_not_matter_where_shapes_become_coarser_either(messages: list[str], at: int, most: int) -> None:
     whole = mined(messages, shapes=most)
@@ -102,7 +113,7 @@ def test_many_names_in_one_place_are_a_slot_and_few_are_not() -> None:
 
 
 @pytest.mark.parametrize("messages", [
-    ["peers 10.0.0.1:80, 10.0.0.2:80 left", "peers 10.0.0.1:80 left", "peers 10.0.0.1:80, 10.0.0.2:80, 10.0.0.3:80 left"],
+    ["peers 10.0.0.1:80, 10.0.0.2:80 left", "peers 10.0.0.1:80 left", "peers 10.0.0.1:80, 10.0.0.2:80, db3:80 left"],
     ["sent 812 bytes to client", "sent 1396 bytes (1.36 KB) to client"],
     ["took 5 ms", "took <1 sec", "took 00:05"],
     ["open ids [1 2 3]", "open ids [7]"],
@@ -158,8 +169,8 @@ def test_early_messages_get_the_text_that_later_ones_led_to() -> None:
 
 
 @pytest.mark.parametrize("message", [
-    "", " ", "\t", "a\tb  c ", "x" * 1_000_000, "word " * 200_000, "日本語 のログ 12", "a\nb\n\nc", "<*>", "a<*>b <*>", "%s {}",
-    "\ud800 lone", "{" * 3000, '{"a": ' * 100, "0" * 5000])
+    "", " ", "\t", "a\tb  c ", "x" * 1_000_000, "word " * 200_000, "日本語 のログ 12", "a\nb\n\nc", "<*>", "a<*>b <*>",
+    "%s {}", "\ud800 lone", "{" * 3000, '{"a": ' * 100, "0" * 5000])
 def test_odd_messages_come_back_exactly(message: str) -> None:
     miner = mined([message, "something else"])
     assert miner.render(*miner.parameters(message)) == message
@@ -185,7 +196,7 @@ def test_words_without_end_are_kept_within_the_limit_and_said() -> None:
         messages = [f"{word()} {word()} for {word()} failed" for _ in range(100)]
         miner.add(messages)
         assert len(miner._numbers) <= 200 and len(miner._by_key) <= 100 and len(miner._by_digits) <= 100
-    assert "too many" in miner.coarseness()
+    assert "more than can be kept" in miner.coarseness()
     assert any("failed" in text for text in texts(miner))
     assert sum(miner.counts().values()) == 2000
 

@@ -135,8 +135,26 @@ def verified(incident: Incident, every: Sequence[Found], sources: dict[int, Sour
     """The incident with each claim's lines read again from the files by number and byte; what is missing is marked."""
     wanted = {ref for claim in incident.claims for ref in claim.lines}
     seen = seen_again(wanted, every, options)
-    claims = tuple(replace(c, verified=bool(c.lines) and all(r in seen for r in c.lines)) for c in incident.claims)
+    claims = tuple(replace(c, verified=bool(c.lines) and all(holds(seen.get(r), c.holds) for r in c.lines))
+                   for c in incident.claims)
     return replace(incident, claims=claims)
+
+
+def holds(text: str | None, pieces: Sequence[str]) -> bool:
+    """Whether a line is there and holds some pieces of text one after the other, as they are or escaped as in JSON."""
+    if text is None:
+        return False
+    return _in_order(text, pieces) or _in_order(text.replace('\\"', '"').replace("\\\\", "\\"), pieces)
+
+
+def _in_order(text: str, pieces: Sequence[str]) -> bool:
+    at = 0
+    for piece in pieces:
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 def seen_again(wanted: set[Ref], every: Sequence[Found], options: Options) -> dict[Ref, str]:

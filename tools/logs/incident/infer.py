@@ -44,16 +44,16 @@ class _Story:
         self.claims: list[Claim] = []
         self.lead = int(_LEAD * at.n * at.per * at.width * 1e9)
 
-    def claim(self, text: str, lines: Sequence[Ref]) -> int:
+    def claim(self, text: str, lines: Sequence[Ref], template: str) -> int:
         """The place of a claim; one for each text and lines."""
-        made = Claim(text, tuple(lines))
+        made = Claim(text, tuple(lines), pieces(template))
         if made not in self.claims:
             self.claims.append(made)
         return self.claims.index(made)
 
     def said(self, signal: Signal) -> int:
         """The claim that a signal makes."""
-        return self.claim(sentence(signal), signal.lines)
+        return self.claim(sentence(signal), signal.lines, signal.text)
 
     def told(self, found: bool | None) -> Incident:
         candidates = self._candidates()
@@ -172,7 +172,8 @@ class _Story:
             event("mitigation", signal)
         last = max(self.found.signals, key=lambda s: s.end)
         if self.found.end < self.at.start(self.at.n) - 2 * self._slack():
-            claim = self.claim(f"{last.service}: the last of '{last.text}' in this episode", last.lines[-1:])
+            claim = self.claim(f"{last.service}: the last of '{last.text}' in this episode", last.lines[-1:],
+                               last.text)
             events.append(Event("recovery", last.service, last.end, self.claims[claim].text, claim))
         return sorted(events, key=lambda e: e.time)
 
@@ -204,6 +205,11 @@ class _Story:
         seconds = (self.found.end - self.found.start) / 1e9
         return (f"{records} records of trouble in {len(services)} service{'s' if len(services) != 1 else ''} "
                 f"({', '.join(services[:6])}) over {_length(seconds)}")
+
+
+def pieces(template: str) -> tuple[str, ...]:
+    """What every line of a statement holds, in this order: what stands between the slots of its template."""
+    return tuple(p for piece in template.split("<*>") if (p := piece.strip()))
 
 
 def sentence(signal: Signal) -> str:

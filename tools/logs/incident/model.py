@@ -10,10 +10,12 @@ EventKind = Literal["trigger", "first_symptom", "propagation", "detection", "mit
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence and the lines that carry it; `verified` once they were read again."""
+    """One sentence and the lines that carry it; each holds the pieces of text `holds`, in this order. `verified` once
+    they were read again."""
 
     text: str
     lines: tuple[Ref, ...]
+    holds: tuple[str, ...] = ()
     verified: bool | None = None
 
 

@@ -43,7 +43,8 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "candidates": candidates,
         "timeline": [{"time_utc": iso(e.time), "service": e.service, "event": e.kind, "text": e.text, "claim": e.claim}
                      for e in incident.timeline],
-        "claims": [{"text": c.text, "lines": [line(ref, analysis) for ref in c.lines], "verified": bool(c.verified)}
+        "claims": [{"text": c.text, "lines": [line(ref, analysis) for ref in c.lines], "verified": bool(c.verified),
+                    "holds": list(c.holds)}
                    for c in incident.claims],
         "red_herrings": [{"text": h.text, "service": h.service, "why_rejected": h.why_rejected, "claim": h.claim}
                          for h in incident.herrings],

@@ -1,0 +1,1 @@
+"""Specialists for logs: one says what happened, another reads the cited lines again."""

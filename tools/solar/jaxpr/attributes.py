@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from enlist.tools.solar.graph import ITEM_BITS, Attribute
+from enlist.tools.solar.jaxpr.elements import EACH
 from enlist.tools.solar.jaxpr.recorder import Scope, Value
 from enlist.tools.solar.jaxpr.rules import COLLECTIVES, IN_PLACE
 
@@ -26,16 +27,28 @@ def attributes(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> di
 
 def _product(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
     (left, right), (left_batch, right_batch) = eqn.params["dimension_numbers"]
+    found = low.onehot.of(inputs, (_ints(left), _ints(right)), (_ints(left_batch), _ints(right_batch)))
     return {"contract": [_ints(left), _ints(right)], "batch": [_ints(left_batch), _ints(right_batch)],
-            "multiply": _multiplied_in(low, inputs) or _default(eqn)}
+            "multiply": _multiplied_in(low, inputs) or multiplied_as(eqn), **found}
 
 
-def _default(eqn: Any) -> str | None:
-    """JAX multiplies float32 in TF32 where the hardware has it, unless the highest precision is asked for."""
+_ALGORITHMS = {"BF16": "bfloat16", "F16": "float16", "TF32": "tf32", "F8": "float8_e4m3fn", "F32": None, "F64": None}
+
+
+def multiplied_as(eqn: Any) -> str | None:
+    """The dtype in which operands are multiplied, where the equation's precision allows another than their own.
+
+    An algorithm names it first ("BF16_BF16_F32"; several passes of it count as one, which is the least). Without one
+    JAX multiplies float32 in TF32 where the hardware has it, unless the highest precision is asked for.
+    """
     precision = eqn.params.get("precision")
-    asked = {str(p) for p in (precision if isinstance(precision, tuple) else (precision,))}
+    asked = {str(p).rpartition(".")[2] for p in (precision if isinstance(precision, tuple) else (precision,))}
+    for name in asked:
+        first = name.removeprefix("ANY_").partition("_")[0]
+        if "_" in name and first in _ALGORITHMS:
+            return _ALGORITHMS[first]
     plain = all(str(v.aval.dtype) == "float32" for v in eqn.invars)
-    return "tf32" if plain and not any("HIGHEST" in a or "F32_F32_F32" in a for a in asked) else None
+    return "tf32" if plain and "HIGHEST" not in asked else None
 
 
 def _multiplied_in(low: Lowering, inputs: list[Value]) -> str | None:
@@ -114,6 +127,22 @@ def _ragged(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
         str(v.aval.dtype) == "float32" for v in eqn.invars[:2]) else None}
 
 
+def _axis(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    return {"axis": int(eqn.params["axis"])}
+
+
+def _exponent(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    return {"y": int(eqn.params["y"])}
+
+
+def _reducer(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """What the user's function costs for two elements."""
+    inner = eqn.params["jaxpr"]
+    each = [EACH.get(e.primitive.name, (0, 0)) for e in getattr(inner, "jaxpr", inner).eqns
+            if any("float" in str(v.aval.dtype) for v in e.invars)]
+    return {"flop": sum(flop for flop, _ in each), "special": sum(special for _, special in each)}
+
+
 def _peers(eqn: Any, scope: Scope) -> int:
     """How many devices take part in a collective."""
     params = eqn.params
@@ -133,5 +162,7 @@ def _ints(values: Any) -> list[int]:
 _READERS: Mapping[str, Reader] = {
     "dot_general": _product, "conv_general_dilated": _convolution, "pad": _pad, "gather": _gather,
     "triangular_solve": _solve, "fft": _fft, "ragged_dot_general": _ragged,
+    "reduce": _reducer, "integer_pow": _exponent,
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _axis),
     **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _window),
     **dict.fromkeys((name.removeprefix("lax.") for name in IN_PLACE), _scatter)}

@@ -16,6 +16,7 @@ from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.jaxpr.load import Loaded, import_jax, load_function, running
 from enlist.tools.solar.jaxpr.lower import Lowering
 from enlist.tools.solar.jaxpr.masked import masked
+from enlist.tools.solar.jaxpr.once import once
 from enlist.tools.solar.jaxpr.recorder import Recorder, Scope
 from enlist.tools.solar.pytorch.load import user_line
 
@@ -113,7 +114,7 @@ def graph_of(loaded: Loaded, name: str, closed: Any, training: str | None = None
     used = _touched(recorder)
     tensors = tuple(t for t in recorder.tensors.values() if t.id in used or t.role in ("input", "parameter"))
     graph = Graph(target=f"{name}:{loaded.name}", tensors=tensors, nodes=tuple(recorder.nodes), assumed=tuple(lines))
-    return masked(graph, low.values)
+    return once(masked(graph, low.values))
 
 
 def _touched(recorder: Recorder) -> set[str]:

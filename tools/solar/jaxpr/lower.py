@@ -10,13 +10,15 @@ from typing import Any
 
 from enlist.tools.solar.graph import Attribute
 from enlist.tools.solar.jaxpr.masked import VANISHES
+from enlist.tools.solar.jaxpr.onehot import OneHot
 from enlist.tools.solar.jaxpr.recorder import Counter, Number, Recorder, Scope, Value, dtype_of, shape_of
 from enlist.tools.solar.jaxpr.values import Values
 from enlist.tools.solar.jaxpr.views import VIEWS, viewed
 
 _OPAQUE = frozenset(("pallas_call", "custom_call", "ffi_call", "pure_callback", "io_callback", "debug_callback",
-                     "custom_partitioning", "tpu_custom_call", "triton_kernel_call", "mpmd_call"))
-"""Primitives whose inside is not a jaxpr over the same tensors."""
+                     "custom_partitioning", "tpu_custom_call", "triton_kernel_call", "mpmd_call", "reduce",
+                     "reduce_window"))
+"""Primitives whose inside is not a jaxpr over the same tensors; a reduction's is one over two elements."""
 _FEW = 1 << 24  # elements of a constant that may be looked at: masks are held as constants too
 _NOTHING = frozenset(("debug_callback", "debug_print", "debug_assert", "check"))
 """Primitives that make no result which anybody needs."""
@@ -29,7 +31,7 @@ class Lowering:
 
     def __init__(self, name: str, trips: int | None = None, structure: bool = True) -> None:
         self.name, self.trips, self.structure = name, trips, structure
-        self.recorder, self.values = Recorder(), Values()
+        self.recorder, self.values, self.onehot = Recorder(), Values(), OneHot()
 
     def walk(self, jaxpr: Any, known: dict[Any, Value], scope: Scope) -> list[Value]:
         """The values of a jaxpr's outputs, where those of its inputs and constants are `known`."""
@@ -173,6 +175,7 @@ class Lowering:
                                    **self.attributes(eqn, inputs, scope))
                 return made
         made = [self.result(v) for v in eqn.outvars]
+        self.onehot.follow(self, eqn, inputs, made)
         kept = [m for m, v in zip(made, eqn.outvars, strict=True) if type(v).__name__ != "DropVar"] or made
         op = f"lax.{name}" if name not in _IN_PLACE else "lax.filled"
         if name == "pad" and self._is_zero(inputs[1]):

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.jaxpr.rules import KEPT, NEEDED
+from enlist.tools.solar.jaxpr.elements import NEEDED
+from enlist.tools.solar.jaxpr.rules import KEPT
 from enlist.tools.solar.jaxpr.values import Values, thin
 
 VANISHES = -1e4

@@ -1,22 +1,20 @@
 """What each primitive of JAX costs at least: FLOP by kind of unit, elements read and written.
 
-FLOP as in `rules.aten`: two for a multiply and an add, one for every other operation on an element, nothing for
-integers. What padding, dilation or a mask of positions makes zero is not multiplied. Linear algebra has the closed
-forms of Golub and Van Loan, "Matrix Computations" (4th ed.); what has no minimum that is known to us (eigenvalues,
-singular values) is not modelled.
+FLOP as in `rules.aten`: two for a multiply and an add, nothing for integers; elementwise work is in `elements`. What
+padding, dilation or a mask of positions makes zero is not multiplied. Linear algebra has the closed forms of Golub and
+Van Loan, "Matrix Computations" (4th ed.); what has no minimum that is known to us (eigenvalues, singular values) is
+not modelled.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from math import floor, log2, prod
 from typing import Any
 
+from enlist.tools.solar.jaxpr import elements
+from enlist.tools.solar.jaxpr.elements import left
 from enlist.tools.solar.rules.extent import window_pairs, window_touched
 from enlist.tools.solar.work import Call, Nest, Rule, Work
-
-NEEDED = "needed_share"
-"""The attribute of an operator that says which share of its FLOP a mask leaves, as [numerator, denominator]."""
 
 KEPT = "kept_shares"
 """The attribute of a selection that says which share of its two cases a mask takes."""
@@ -25,36 +23,13 @@ IN_PLACE = frozenset(f"lax.{n}" for n in (
     "dynamic_update_slice", "scatter", *(f"scatter{s}{k}" for s in "-_" for k in ("add", "sub", "mul", "min", "max"))))
 """Writes into a part of the first operand, the rest of which stays where it is."""
 
-_ONE = ("add", "sub", "mul", "div", "rem", "pow", "max", "min", "neg", "abs", "sign", "floor", "ceil", "round", "sqrt",
-        "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin",
-        "acos", "atan", "atan2", "asinh", "acosh", "atanh", "erf", "erfc", "erf_inv", "eq", "ne", "lt", "le", "gt",
-        "ge", "integer_pow", "square", "add_any", "nextafter", "lgamma", "digamma", "is_finite", "igamma", "igammac",
-        "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta", "polygamma", "zeta", "reduce_precision", "fill")
-_MORE = {"clamp": 2, "logistic": 3, "mulhi": 0}
 _FREE = ("and", "or", "xor", "not", "shift_left", "shift_right_logical", "shift_right_arithmetic", "population_count",
          "clz", "real", "imag", "complex", "conj", "convert_element_type", "concatenate", "pad", "rev", "iota", "sort",
          "top_k", "approx_top_k", "random_bits", "random_seed", "random_fold_in", "random_split", "random_clone",
          "threefry2x32", "rng_bit_generator", "rng_uniform", "select_and_scatter_add", "select_and_gather_add",
          "select_and_scatter", "reduce_and", "reduce_or", "reduce_xor", "copy", "eq_to", "le_to", "lt_to", "filled",
-         "axis_index", "empty", "clone", "tile", "unstack", "platform_index", "bitcast_convert_type")
-_REDUCE = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin", "reduce", "cumsum", "cumprod",
-           "cummax", "cummin", "cumlogsumexp")
-
-
-def _left(call: Call, flop: int) -> int:
-    """What masks leave of a count."""
-    share: Any = call.attribute(NEEDED, None)
-    return flop if share is None else int(flop * Fraction(int(share[0]), int(share[1])))
-
-
-def _elements(per_element: int) -> Rule:
-    return lambda call: Work("vector", vector_flop=_left(call, per_element * call.out().elements))
-
-
-def _reduction(call: Call) -> Work:
-    source = call.first() if call.node.inputs else call.out()
-    return Work("vector", vector_flop=_left(call, source.elements))
-
+         "axis_index", "empty", "clone", "tile", "unstack", "platform_index", "bitcast_convert_type",
+         "mulhi", "nextafter", "is_finite", "reduce_precision", "fill")
 
 def _move(call: Call) -> Work:
     return Work("move")
@@ -62,20 +37,22 @@ def _move(call: Call) -> Work:
 
 def _product(call: Call) -> Work:
     """Any `dot_general`: batch dimensions beside, free dimensions of both sides, contracted ones summed over."""
-    left, right = call.tensor("0"), call.tensor("1")
-    known = left or right
+    mine, right = call.tensor("0"), call.tensor("1")
+    known = mine or right
     if known is None:
         return Work("vector", vector_flop=2 * call.out().elements)
-    side = 0 if left is not None else 1
+    side = 0 if mine is not None else 1
     contract: Any = call.attribute("contract", [[], []])
     batch: Any = call.attribute("batch", [[], []])
     inner = prod(known.shape[d] for d in contract[side])
     many = prod(known.shape[d] for d in batch[side])
     out = call.out().elements
-    rows = prod(n for d, n in enumerate(left.shape) if d not in contract[0] + batch[0]) if left is not None else 1
+    rows = prod(n for d, n in enumerate(mine.shape) if d not in contract[0] + batch[0]) if mine is not None else 1
     columns = out // max(1, many * rows)
     dense = 2 * out * inner
-    flop = _left(call, dense)
+    flop = left(call, dense)
+    if call.attribute("one_hot", None) is not None:
+        return _picked(call)
     if not contract[side]:  # an outer or elementwise product
         return Work("vector", vector_flop=out)
     if min(rows, columns) == 1 and inner <= FEW:
@@ -83,6 +60,19 @@ def _product(call: Call) -> Work:
     return Work("matmul", matrix_flop=flop, multiply=call.attribute("multiply", None),
                 less="mask of positions" if flop < dense else "",
                 nests=(Nest(many, rows, columns, inner),) if flop == dense else (), equation="...mk,...kn->...mn")
+
+
+def _picked(call: Call) -> Work:
+    """A product with one-hot rows picks or sorts rows of the other operand: nothing need be multiplied, and where rows
+    are picked, all may be the same one."""
+    side = int(call.attribute("one_hot", 0))
+    table, picks = call.tensor(str(1 - side)), bool(call.attribute("picks", False))
+    if table is None or not picks:
+        return Work("move", less="one-hot operand")
+    contract: Any = call.attribute("contract", [[], []])
+    length = max(1, prod(table.shape[d] for d in contract[1 - side]))
+    return Work("move", less="one-hot operand", reads={table.id: min(table.distinct, call.out().elements)},
+                surely={table.id: min(table.distinct, table.elements // length)})
 
 
 def _ragged(call: Call) -> Work:
@@ -307,8 +297,7 @@ def _of_parts(rule: Rule) -> Rule:
 
 
 _TABLE: dict[str, Rule] = {f"lax.{name}": rule for name, rule in {
-    **{name: _elements(1) for name in _ONE}, **{name: _elements(n) for name, n in _MORE.items()},
-    **dict.fromkeys(_FREE, _move), **dict.fromkeys(_REDUCE, _reduction),
+    **elements.RULES, **dict.fromkeys(_FREE, _move),
     "dot_general": _product, "conv_general_dilated": _convolution, "select_n": _select, "gather": _gather,
     **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _pool),
     "stack": _stack, "cholesky": _cholesky, "triangular_solve": _solve, "lu": _lu, "geqrf": _householder,

@@ -39,7 +39,7 @@ def capture_loops(path: Path, target: str | None = None, *, name: str | None = N
 def read_text(path: Path, shown: str) -> str:
     """A file's text; `bad_input` where it is none."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{shown} cannot be read as text: {error}", allowed="a source file in UTF-8",
                           fix="save it as UTF-8 text") from error

@@ -7,7 +7,8 @@ variables, the branch with most different values counts and constant ones cost n
 high.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
@@ -20,6 +21,7 @@ from enlist.tools.solar.loops.program import Access, Expr, Name, Num, Op, parts
 
 _MOST_BRANCHES = 16
 _MOST_TURNED = 8
+_MOST_JOINED = 12
 _EITHER_WAY = ("+", "*", "min", "max")
 Variant = tuple[tuple[Set, ...], tuple[Form, ...]]
 
@@ -55,13 +57,80 @@ def _held(where: tuple[Set, ...], forms: tuple[Form, ...], inside: Space) -> int
     return touched([(s, forms) for s in _sets(where, inside)]).elements
 
 
-def skeleton(expr: Expr) -> Expr:
-    """An expression without what its indices, loop variables and sizes are."""
+def skeleton(expr: Expr, label: Callable[[str], str] = str) -> Expr:
+    """An expression without what its indices, loop variables and sizes are; `label` names its tensors."""
     if isinstance(expr, Access):
-        return Access(expr.tensor, tuple(Name("") for _ in expr.indices))
+        return Access(label(expr.tensor), tuple(Name("") for _ in expr.indices))
     if isinstance(expr, Op):
-        return Op(expr.name, tuple(skeleton(a) for a in expr.args))
+        return Op(expr.name, tuple(skeleton(a, label) for a in expr.args))
     return Name("") if isinstance(expr, Name) else expr
+
+
+@dataclass(frozen=True)
+class Use:
+    """Work that some expressions need: `key` tells what could be the same work elsewhere, `amount` is what it takes
+    alone, `each` what one combination of values takes; `images` are these, None where they cannot be joined."""
+
+    key: tuple[object, ...]
+    amount: int
+    each: int
+    images: tuple[tuple[Set, tuple[Form, ...]], ...] | None
+
+
+def use(kind: str, exprs: Sequence[Expr], amount: int, each: int, space: Space, sets: tuple[Set, ...],
+        ties: Mapping[str, set[str]], label: Callable[[str], str]) -> Use:
+    """Work of a kind on expressions; the order of several does not matter."""
+    ordered = sorted((_ordered(e, label) for e in exprs), key=lambda e: repr(skeleton(e, label)))
+    variants, inside = _variants(ordered, space, sets, ties)
+    images = None
+    if len(variants) == 1 and _pairs(ordered)[1] == 1 and variants[0][1]:
+        images = tuple((s, variants[0][1]) for s in _sets(variants[0][0], inside))
+    return Use((kind, each, *(skeleton(e, label) for e in ordered)), amount, each, images)
+
+
+def _ordered(expr: Expr, label: Callable[[str], str]) -> Expr:
+    """The expression with operands that may change places in one order."""
+    if not isinstance(expr, Op):
+        return expr
+    args = [_ordered(a, label) for a in expr.args]
+    if expr.name in _EITHER_WAY:
+        args.sort(key=lambda a: repr(skeleton(a, label)))
+    return Op(expr.name, tuple(args))
+
+
+@dataclass
+class Shared:
+    """What was charged so far in a program: the same work on the same values is charged once."""
+
+    used: dict[tuple[object, ...], list[Use]] = field(default_factory=dict)
+    charged: dict[tuple[object, ...], int] = field(default_factory=dict)
+    joint: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def more(self, one: Use) -> int:
+        """What a use adds to those before it: by the union of their values, else what it takes beyond the largest."""
+        before = self.used.setdefault(one.key, [])
+        if not before:
+            before.append(one)
+            self.charged[one.key] = one.amount
+            return one.amount
+        if any(u.images == one.images and one.images is not None and u.amount >= one.amount for u in before):
+            return 0
+        every = [*before, one]
+        if len(every) <= _MOST_JOINED and all(u.images is not None for u in every):
+            lengths = {len(forms) for u in every for _, forms in u.images or ()}
+            all_images = [i for u in every for i in u.images or ()]
+            found = touched(all_images) if len(lengths) == 1 else None
+            if found is not None and found.exact:
+                had = self.joint.get(one.key) or touched([i for u in before for i in u.images or ()]).elements
+                added = min(one.amount, one.each * max(0, found.elements - had))
+                self.joint[one.key] = found.elements
+                before.append(one)
+                self.charged[one.key] += added
+                return added
+        added = max(0, one.amount - self.charged[one.key])
+        before.append(Use(one.key, one.amount, one.each, None))
+        self.charged[one.key] += added
+        return added
 
 
 def _pairs(exprs: Sequence[Expr]) -> tuple[list[Op], int]:

@@ -12,6 +12,7 @@ from enlist.tools.solar.loops.affine import shapes, size_values
 from enlist.tools.solar.loops.carry import privatised
 from enlist.tools.solar.loops.counting import count
 from enlist.tools.solar.loops.dataflow import Group, groups
+from enlist.tools.solar.loops.distinct import Shared
 from enlist.tools.solar.loops.placed import any_access, domain
 from enlist.tools.solar.loops.polyhedra import projected
 from enlist.tools.solar.loops.printer import show_assign
@@ -41,6 +42,7 @@ class _Lift:
         self.last = {g.tensor: g.version for g in made}
         self.by_version = {(g.tensor, g.version): g for g in made}
         self.assumed: list[str] = []
+        self.shared = Shared()
 
     def graph(self, target: str) -> Graph:
         tensors = [_tensor(t.name, t.name, t, self.shapes[t.name], "input") for t in self.program.with_role("input")
@@ -60,7 +62,8 @@ class _Lift:
 
     def _node(self, place: int, group: Group) -> tuple[Node, Tensor]:
         declared = self.program.tensor(group.tensor)
-        tallies = [tally(s.placed, self.dtypes, s.ties) for s in group.steps]
+        tallies = [tally(s.placed, self.dtypes, s.ties, self.shared, lambda name: self._label(name, group))
+                   for s in group.steps]
         read, wrote = reads(group, self.shapes), writes(group)
         inputs = [(self._id(t, group.reads.get(t, 0)), *read[t]) for t in read if t in group.reads]
         if group.before is not None and (group.tensor, group.before) in self.by_version:
@@ -97,6 +100,16 @@ class _Lift:
         every = Group(group.tensor, 0, [s for g in self.made if g.tensor == group.tensor for s in g.steps])
         found = writes(every)
         return found.elements if found.exact else prod(self.shapes[group.tensor])
+
+    def _label(self, tensor: str, reader: Group) -> str:
+        """What tells the values of a tensor from others: its name and the last version that wrote all of it anew."""
+        version = (reader.version - 1) if tensor == reader.tensor else reader.reads.get(tensor, 0)
+        while version > 0 and (made := self.by_version.get((tensor, version))) is not None:
+            wrote = writes(made)
+            if wrote.exact and wrote.elements == prod(self.shapes[tensor]):
+                break
+            version -= 1
+        return f"{tensor}@{version}"
 
     def _turns(self, group: Group) -> int:
         """How often a loop that carries something runs the operator, one after the other."""

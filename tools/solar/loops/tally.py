@@ -4,14 +4,14 @@ At the least, an expression is evaluated once for each combination of the loop v
 for each turn; equal expressions of a statement once; a sum of products in its cheapest order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from enlist.tools.solar.loops.affine import Form, all_vars
+from enlist.tools.solar.loops.affine import Form, Space, all_vars
 from enlist.tools.solar.loops.contraction import factors, least, spine
 from enlist.tools.solar.loops.counting import components, count
-from enlist.tools.solar.loops.distinct import values
+from enlist.tools.solar.loops.distinct import Shared, use, values
 from enlist.tools.solar.loops.footprint import touched
 from enlist.tools.solar.loops.placed import Placed, any_access, domain, events, index_forms, used_names
 from enlist.tools.solar.loops.polyhedra import Set
@@ -36,8 +36,10 @@ class Tally:
     less: tuple[str, ...] = ()
 
 
-def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) -> Tally:
-    """Count a statement; `ties` are the tensors that each loop around it carries, by its variable."""
+def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]], shared: Shared,
+          label: Callable[[str], str] = str) -> Tally:
+    """Count a statement; `ties` are the tensors that each loop around it carries, by its variable. What `shared` has
+    been charged with already is left out; `label` names the tensors there."""
     where = domain(one)
     points = count(where)
     if where is None or not points:
@@ -47,7 +49,10 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
     joins = spine(statement.value) if product else []
     written_flop = written_special = vector = special = 0
     tied = _tied(one, ties)
-    seen: set[tuple[Expr, tuple[Set, ...]]] = set()
+
+    def charge(kind: str, exprs: list[Expr], amount: int, each: int, space: Space, sets: tuple[Set, ...]) -> int:
+        return shared.more(use(kind, exprs, amount, each, space, sets, tied, label)) if amount else 0
+
     for event in (e for e in events(one) if isinstance(e.expr, Op) and e.sure):
         expr = event.expr
         assert isinstance(expr, Op)
@@ -58,22 +63,21 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         turns = sum(count(s) for s in event.sets)
         written_flop += flop * turns
         written_special += (functions + divides) * turns
-        if (expr, event.sets) in seen:
-            continue
-        seen.add((expr, event.sets))
         once = values([expr], event.space, event.sets, tied)
         if not any(expr is node for node in joins):
-            vector += flop * once
-        special += functions * once
+            vector += charge("vector", [expr], flop * once, flop, event.space, event.sets)
+        special += charge("special", [expr], functions * once, functions, event.space, event.sets)
         if divides:
-            special += values([expr.args[1]], event.space, event.sets, tied)
+            apart = values([expr.args[1]], event.space, event.sets, tied)
+            special += charge("reciprocal", [expr.args[1]], apart, 1, event.space, event.sets)
     floating = promoted([dtypes[statement.target.tensor], dtype_of(statement.value, dtypes)]) in (*FLOATS, "float")
     if statement.update != "=":
         written_flop += points if floating else 0
     less: list[str] = []
     if not product:
         if statement.update != "=" and floating:  # sums may share terms, as those of a window that slides do
-            vector += values([statement.value], one.space, (where,), tied)
+            terms = values([statement.value], one.space, (where,), tied)
+            vector += charge(statement.update, [statement.value], terms, 1, one.space, (where,))
         if vector + special < written_flop + written_special and floating:
             less.append("what loops do not change is computed once")
         return Tally(points, written_flop, written_special, 0, vector, special, less=tuple(less))
@@ -82,8 +86,13 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]]) 
         whole, why = _coupled(one, product, where, ties)
     else:
         whole, why = cheapest[0], "products in their cheapest order" if sum(cheapest) < 2 * points else ""
-        vector += cheapest[1]
+        vector += charge("first sums", product, cheapest[1], 1, one.space, (where,))
     less += [why] if why else []
+    again = charge("matrix", product, whole, 2, one.space, (where,))
+    if again < whole:
+        whole = again
+        less.append("what another statement computes too is computed once")
+        nest = None
     return Tally(points, written_flop, written_special, whole, vector, special, nest, _equation(one, product),
                  _window(one, product, where), tuple(less))
 

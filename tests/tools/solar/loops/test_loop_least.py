@@ -46,3 +46,22 @@ def test_generated_programs_are_not_charged_more(program_text: Callable[[int], s
 def test_values_that_are_equal_are_charged_once(line: str, flop: int, special: int) -> None:
     found, ran = counts(one_line(line))
     assert found[0] == flop and found[1] == special <= ran[1] and flop <= ran[0]
+
+
+@pytest.mark.parametrize(("body", "flop", "special"), [
+    ("for i in 1..N - 1 { c[i] = exp(a[i - 1]) + exp(a[i + 1]) }", N - 2, N),
+    ("for i in 0..N { c[i] = exp(a[i]) }\nfor k in 0..N { d[k] = 2 * exp(a[k]) }", N, N),
+    ("for i in 0..N - 3 { c[i] = exp(a[i]) }\nfor k in 3..N { d[k] = 2 * exp(a[k]) }", N - 3, N),
+    ("for i in 0..N { c[i] = select(i > 2, exp(a[0]), exp(a[i])) }", 0, 3),
+    ("for i in 0..N { c[i] = a[i] + b[i] }\nfor i in 0..N { d[i] = b[i] + a[i] }", N, 0),
+    ("for i in 0..N { c[i] = 1 / a[i] d[i] = b[i] / a[i] }", 2 * N, N),
+    ("c[0] = 0 d[0] = 0\nfor i in 0..N { c[0] += a[i] * b[i] }\nfor k in 0..N { d[0] += b[k] * a[k] }", 2 * N, 0),
+    ("c[0] = 0 d[0] = 0\nfor i in 0..N { c[0] += a[i] }\nfor k in 0..N - 2 { d[0] += a[k] }", N, 0),
+    ("c[0] = 0 d[0] = 0\nfor i in 0..6 { c[0] += a[i] * b[i] }\nfor k in 6..N { d[0] += a[k] * b[k] }", 2 * N, 0),
+    ("for i in 0..N { c[i] = exp(a[i]) }\nfor i in 0..N { c[i] = exp(c[i]) }\nfor i in 0..N { d[i] = exp(c[i]) }", 0,
+     3 * N)])
+def test_equal_work_of_several_places_is_charged_once(body: str, flop: int, special: int) -> None:
+    found, ran = counts(f"program p\nsize N = {N}\ninput a: float32[N], b: float32[N]\noutput c: float32[N], "
+                        f"d: float32[N]\n{body}" + ("" if "d[" in body else "\nfor i in 0..N { d[i] = a[i] }"))
+    assert found == (flop, special)
+    assert flop <= ran[0] and special <= ran[1]

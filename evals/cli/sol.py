@@ -4,7 +4,7 @@ The code of the user runs in the sandbox, where it is captured; everything else 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand
@@ -15,6 +15,7 @@ from enlist.evals.cli.run import Models
 if TYPE_CHECKING:
     from enlist.tools.runtime.config import Config
     from enlist.tools.runtime.errors import EnlistError
+    from enlist.tools.solar.formats.front import Training
     from enlist.tools.solar.report.analysis import Analysis, Question
 
 DEFAULT_DEVICE = "H100 SXM"
@@ -56,8 +57,9 @@ def sol(
     measured: Annotated[str | None, typer.Option(
         "--measured", metavar="MS|PROFILE",
         help="A measured time, or an export of torch.profiler, Nsight Systems or Nsight Compute.")] = None,
-    sweep: Annotated[str | None, typer.Option(
-        "--sweep", metavar="DIM=N,N,...", help="Also at other sizes: batch=1,8,64.")] = None,
+    sweep: Annotated[list[str] | None, typer.Option(
+        "--sweep", metavar="DIM=N,N,...", help="Also at other sizes: batch=1,8,64; given twice, at all of both.")
+        ] = None,
     provision: Annotated[str | None, typer.Option(
         "--provision", metavar="MS|TOKENS/s",
         help="The least hardware for a run in so many ms (5), or for a rate (3000tokens/s).")] = None,
@@ -83,9 +85,11 @@ def sol(
     from enlist.tools.solar.report.analysis import Analysis, entry
 
     config = settings(use_models=use_models)
+    _described(input)
     asked = _question(device, compare, dtype, measured, provision, any_algorithm, warm, strict_fp32, clock,
                       ctx.obj.note)
-    made, more = _answers([readable(f) for f in files], input, training, not no_structure, sweep, asked, config,
+    made, more = _answers([readable(f) for f in files], input, training, not no_structure,
+                          ";".join(sweep) if sweep else None, asked, config,
                           assume_translation, ctx.obj.note)
     entries = [entry(one) | extra if isinstance(one, Analysis) else _fault_entry(name, label, one)
                for (name, label, one), extra in zip(made, more, strict=True)]
@@ -99,6 +103,15 @@ def sol(
             terminal.note(f"on {DEFAULT_DEVICE}, because no --device was named")
 
     return Answer(entries[0] if len(entries) == 1 else entries, show, code=1 if failed else 0)
+
+
+def _described(inputs: str | None) -> None:
+    """Raise for a description of inputs that describes nothing."""
+    from enlist.tools.runtime.errors import EnlistError
+
+    if inputs is not None and not inputs.strip(" ;"):
+        raise EnlistError("bad_input", "a description of the inputs is empty", given=repr(inputs),
+                          allowed="x=float32[16,1024] for each argument, or sizes as batch=8", fix="correct --input")
 
 
 def _question(device: str | None, compare: str | None, dtype: str | None, measured: str | None, provision: str | None,
@@ -143,7 +156,7 @@ def _answers(files: Sequence[str], inputs: str | None, training: str | None, str
     if training is not None and training not in TRAINING:
         raise EnlistError("bad_input", "no kind of training", given=training, allowed=", ".join(TRAINING),
                           fix="--training alone means a whole step")
-    dimension, sizes = read_sweep(sweep) if sweep is not None else ("", ())
+    points = read_sweep(sweep) if sweep is not None else ()
     typed: list[Source | tuple[str, EnlistError]] = []
     for file in files:
         try:
@@ -152,20 +165,20 @@ def _answers(files: Sequence[str], inputs: str | None, training: str | None, str
             typed.append((file, error))
     found = ready(typed, config, vouched, say)
     wanted = [each for one in found if isinstance(one, Ready)
-              for each in (one.source, *(one.source.resized(dimension, n) for n in sizes))]
-    graphs = iter(capture_all(wanted, training, structure, say) if wanted else [])  # type: ignore[arg-type]
+              for each in (one.source, *(one.source.at(point) for point in points))]
+    graphs = iter(capture_all(wanted, cast("Training | None", training), structure, say) if wanted else [])
     made: list[tuple[str, str, Analysis | EnlistError]] = []
     for one in found:
         if not isinstance(one, Ready):
             made.append((one[0], "", one[1]))
             continue
-        base, at_sizes = next(graphs), [next(graphs) for _ in sizes]
+        base, at_sizes = next(graphs), [next(graphs) for _ in points]
         file, label = one.source.file, one.source.label
         try:
             if isinstance(base, EnlistError):
                 raise base
-            swept = [(dimension, n, g if isinstance(g, EnlistError) else one.marked(g))
-                     for n, g in zip(sizes, at_sizes, strict=True)]
+            swept = [(point, g if isinstance(g, EnlistError) else one.marked(g))
+                     for point, g in zip(points, at_sizes, strict=True)]
             with boundary(f"pricing {one.source.name}"):
                 made.append((file, label, analyse(one.marked(base), asked, file, label, swept)))
         except EnlistError as error:

@@ -2,6 +2,8 @@
 
 import math
 import re
+from itertools import product
+from math import prod
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.report.provisioning import Demand
@@ -23,18 +25,25 @@ def seconds(text: str) -> float | None:
     return value
 
 
-def sweep(text: str) -> tuple[str, tuple[int, ...]]:
-    """ "batch=1,8,64" as the dimension and its sizes."""
-    name, equals, listed = text.partition("=")
-    sizes = [part.strip() for part in listed.split(",")]
-    if not (equals and name.strip() and all(s.isdecimal() and 0 < int(s) < 1 << 40 for s in sizes)):
-        raise EnlistError("bad_input", "not a dimension with sizes", given=text,
-                          allowed="batch=1,8,64, length=512,2048, x[1]=64,128, or an axis of a definition",
-                          fix="correct --sweep")
-    if len(sizes) > _MOST_SIZES:
-        raise EnlistError("bad_input", f"{len(sizes)} sizes are too many", allowed=f"{_MOST_SIZES} at once",
+def sweep(text: str) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """ "batch=1,8,64" as points, each of a dimension and a size; "batch=1,8;length=512,2048" as all four of both."""
+    axes: dict[str, tuple[int, ...]] = {}
+    for axis in text.split(";"):
+        name, equals, listed = axis.partition("=")
+        sizes = [part.strip() for part in listed.split(",")]
+        if not (equals and name.strip() and all(s.isdecimal() and 0 < int(s) < 1 << 40 for s in sizes)):
+            raise EnlistError("bad_input", "not a dimension with sizes", given=text,
+                              allowed="batch=1,8,64, length=512,2048, x[1]=64,128, or an axis of a definition; several "
+                              "are parted by semicolons", fix="correct --sweep")
+        if name.strip() in axes:
+            raise EnlistError("bad_input", f"{name.strip()} is swept twice", given=text, allowed="each dimension once",
+                              fix="give all its sizes at once, as in batch=1,8,64")
+        axes[name.strip()] = tuple(dict.fromkeys(map(int, sizes)))
+    points = prod(map(len, axes.values()))
+    if points > _MOST_SIZES:
+        raise EnlistError("bad_input", f"{points} sizes are too many", allowed=f"{_MOST_SIZES} at once",
                           fix="leave some out")
-    return name.strip(), tuple(dict.fromkeys(map(int, sizes)))
+    return tuple(tuple(zip(axes, sizes, strict=True)) for sizes in product(*axes.values()))
 
 
 def demand(text: str) -> Demand:

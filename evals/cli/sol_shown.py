@@ -118,14 +118,18 @@ def _compare(terminal: Any, made: Analysis) -> None:
 
 
 def _sweep(terminal: Any, made: Analysis) -> None:
-    found = [(s.size, s.bounds.devices[0]) for s in made.sweep if not isinstance(s.bounds, EnlistError)]
+    found = [(s.sizes, s.bounds.devices[0]) for s in made.sweep if not isinstance(s.bounds, EnlistError)]
     terminal.line()
-    terminal.table((made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), [
+    terminal.table((made.sweep[0].dimensions, "fused", "cache-aware", "unfused", "estimate", "limit"), [
         (size, duration(one.fused_s), duration(one.cache_aware_s), duration(one.unfused_s), duration(one.estimate_s),
          one.limiting_roof) for size, one in found])
     for point in made.sweep:
         if isinstance(point.bounds, EnlistError):
-            terminal.note(f"error: {point.dimension}={point.size}: {point.bounds.sentence()}")
+            terminal.note(f"error: {_spelled(point.at)}: {point.bounds.sentence()}")
+
+
+def _spelled(at: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in at)
 
 
 def _provision(terminal: Any, found: Provision) -> None:

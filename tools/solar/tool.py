@@ -88,7 +88,7 @@ def run_check(given: ModelInput, ctx: ToolContext) -> Count:
         raise EnlistError("unsupported", "the second count is of a forward pass", given=f"training {given.training}",
                           allowed="a forward pass", fix="check the forward pass, or take the bounds as not checked")
     with laid_out(given, ctx) as path:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
         again = count_jax if front_of(text, given.model.name, given.target) == "jaxpr" else count
         return again(path, given.target, given.model.name, given.inputs)
 
@@ -152,7 +152,7 @@ CAPTURE = Tool(
     name="solar-capture", version="1.1.0", summary="Capture a PyTorch model's operators without running it on data",
     input=ModelInput, output=CaptureOutput, run="enlist.tools.solar.tool:run_capture", example={"model": _EXAMPLE_REF},
     check_route=_CHECK, isolation="sandbox", time_limit=180.0, resources=Resources(memory_bytes=4 << 30),
-    errors=("bad_input", "tool_failed", "unsupported", "not_installed"))
+    errors=("bad_input", "not_found", "tool_failed", "unsupported", "not_installed"))
 BOUNDS = Tool(
     name="solar-bounds", version="1.1.0", summary="Lower bounds on run time of a captured model on given hardware",
     input=BoundsInput, output=Bounds, run="enlist.tools.solar.tool:run_bounds",

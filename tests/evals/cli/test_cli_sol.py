@@ -95,6 +95,19 @@ def test_a_sweep_captures_each_size_and_prices_it(enlist: Any, files: list[Sourc
     assert [(p["size"], p["flop"]) for p in said.document["sweep"]] == [(n, 2 * n * 512 * 256) for n in (1, 8, 64)]
 
 
+@pytest.mark.parametrize("words", [["--sweep", "batch=1,8;length=2,4"],
+                                   ["--sweep", "batch=1,8", "--sweep", "length=2,4"]])
+def test_a_sweep_of_two_dimensions_prices_all_sizes_of_both(enlist: Any, files: list[Source], words: list[str],
+                                                            tmp_path: Path) -> None:
+    said = enlist("sol", "model.py", *words, "--json", "--html", "page.html")
+    pairs = [(1, 2), (1, 4), (8, 2), (8, 4)]
+    assert [s.inputs for s in files] == [None, *(f"batch={b};length={n}" for b, n in pairs)]
+    assert [p["at"] for p in said.document["sweep"]] == [{"batch": b, "length": n} for b, n in pairs]
+    assert "batch, length" in (tmp_path / "page.html").read_text()
+    shown = enlist("sol", "model.py", *words).out
+    assert "batch, length" in shown and "8, 4" in shown
+
+
 @pytest.mark.usefixtures("files")
 def test_a_size_that_cannot_be_captured_leaves_the_others(enlist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda sources, *others: [
@@ -125,10 +138,27 @@ def test_the_page_is_written_whole_or_not_at_all(enlist: Any, tmp_path: Path) ->
 @pytest.mark.parametrize("wrong", [
     ["--device", "H1000"], ["--compare", "H100,nothing"], ["--dtype", "int3"], ["--measured", "absent.json"],
     ["--measured", "0"], ["--measured", "model.py"], ["--sweep", "batch"], ["--sweep", "batch=0"], ["--sweep", "=1"],
+    ["--input", ""], ["--sweep", "batch=1;batch=2"], ["--sweep", "batch=1;"],
     ["--training=both"], ["--clock", "fast"], ["--clock", "0"], ["--provision", "soon"], ["--nonsense"]], ids=" ".join)
 def test_a_wrong_option_is_a_fault_of_usage(enlist: Any, wrong: list[str]) -> None:
     said = enlist("sol", "model.py", *wrong, "--json")
     assert said.code == 2 and set(said.document) == {"error"} and said.document["error"]["fix"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", ["m" * 300 + ".py", "m" * 60 + ".py"])
+def test_a_long_name_leaves_the_first_line_within_eighty_columns(enlist: Any, name: str,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda *asked: [
+        product(4).model_copy(update={"target": f"{name}:ModelAtTheEnd"})])
+    first = enlist("sol", "model.py").out.splitlines()[0]
+    assert len(first) == 80 and first.startswith("mmm") and first.endswith("ModelAtTheEnd on H100 SXM")
+
+
+def test_a_fault_always_says_something_that_can_be_done(enlist: Any, files: list[Source],
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda *asked: [EnlistError("tool_failed", "no")])
+    assert enlist("sol", "model.py", "--json").document["error"]["fix"] == "see that the file runs by itself"
 
 
 @pytest.mark.usefixtures("files")

@@ -98,7 +98,7 @@ def _warm_up() -> None:
 
 def _needs_torch(model: ModelInput, ctx: ToolContext) -> bool:
     with suppress(OSError, UnicodeDecodeError):
-        text = ctx.open_artifact(model.model).read_text(encoding="utf-8")
+        text = ctx.open_artifact(model.model).read_text(encoding="utf-8-sig")
         return front_of(text, model.model.name, model.target) == "pytorch"
     return False
 

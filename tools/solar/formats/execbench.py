@@ -245,7 +245,7 @@ def _text(path: Path) -> str:
         if path.stat().st_size > _MOST_BYTES:
             raise EnlistError("bad_input", f"{path.name} is too large", given=f"{path.stat().st_size} bytes",
                               allowed=f"{_MOST_BYTES} bytes", fix="split it")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{path.name} cannot be read: {error}", allowed="UTF-8 text",
                           fix="check the file") from error

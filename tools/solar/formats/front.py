@@ -89,7 +89,7 @@ def capture(path: Path, target: str | None = None, name: str | None = None, *, i
     """
     name = name or path.name
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a source file in UTF-8",
                           fix="save it as UTF-8 text") from error

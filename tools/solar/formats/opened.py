@@ -7,6 +7,7 @@ sandbox sees nothing else of the disk.
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +35,13 @@ class Source:
     modules: tuple[tuple[str, bytes], ...] = ()
     problem: tuple[Definition, Workload] | None = None
     fault: EnlistError | None = None
+
+    def at(self, sizes: Iterable[tuple[str, int]]) -> "Source":
+        """The same at other sizes of several dimensions."""
+        made = self
+        for dimension, size in sizes:
+            made = made.resized(dimension, size)
+        return made
 
     def resized(self, dimension: str, size: int) -> "Source":
         """The same at another size of a dimension; of a problem, of one of its axes."""

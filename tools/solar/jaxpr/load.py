@@ -117,7 +117,7 @@ def load_function(path: Path, target: str | None = None, name: str | None = None
 
 def _read(path: Path, name: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a Python file") from error
 

@@ -123,7 +123,7 @@ def user_line(name: str, error: BaseException) -> str | None:
 
 def _execute(path: Path, name: str) -> ModuleType:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EnlistError("bad_input", f"{name} cannot be read as text: {error}", allowed="a Python file") from error
     try:
@@ -169,8 +169,8 @@ def choosing(classes: tuple[str, ...]) -> str:
     """How a user says which class of a file to take."""
     example = classes[0] if classes else "Net"
     others = f" (or {', '.join(classes[1:])})" if classes[1:] else ""
-    return (f"name the class in the request, as in 'how far is {example} from the limit of an H100?'{others}, or run "
-            f"""`enlist tool solar-capture --input '{{"model": "PATH/TO/FILE.py", "target": "{example}"}}'`""")
+    return (f"name the class: `enlist sol PATH/TO/FILE.py::{example}`{others}, or in a request, as in 'how far is "
+            f"{example} from the limit of an H100?'")
 
 
 def _found(file: ModuleType) -> str:

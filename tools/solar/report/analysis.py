@@ -36,11 +36,20 @@ class Question:
 
 @dataclass(frozen=True)
 class Swept:
-    """The bounds at one size of a dimension, or why there are none."""
+    """The bounds at one size of each swept dimension, or why there are none."""
 
-    dimension: str
-    size: int
+    at: tuple[tuple[str, int], ...]
     bounds: Bounds | EnlistError
+
+    @property
+    def dimensions(self) -> str:
+        """The names of what is swept: "batch, length"."""
+        return ", ".join(name for name, _ in self.at)
+
+    @property
+    def sizes(self) -> str:
+        """The size of each: "8, 512"."""
+        return ", ".join(str(size) for _, size in self.at)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Analysis:
 
 
 def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
-            swept: Sequence[tuple[str, int, Graph | EnlistError]] = ()) -> Analysis:
+            swept: Sequence[tuple[tuple[tuple[str, int], ...], Graph | EnlistError]] = ()) -> Analysis:
     """Price a graph and answer what is asked."""
     def priced(one: Graph, on: Sequence[Device], measured_s: float | None = None,
                dtype: str | None = asked.dtype) -> Bounds:
@@ -86,8 +95,8 @@ def analyse(graph: Graph, asked: Question, file: str = "", label: str = "",
     made = made.model_copy(update={"devices": (made.devices[0], *beside)})
     cheaper = [(d, priced(graph, asked.devices[:1], dtype=d).devices[0].fused_s) for d in _smaller(graph, asked)]
     return Analysis(file, label, graph, made, joined, opportunities(graph, made, 0, joined, cheaper),
-                    tuple(Swept(name, size, one if isinstance(one, EnlistError) else priced(one, asked.devices[:1]))
-                          for name, size, one in swept),
+                    tuple(Swept(at, one if isinstance(one, EnlistError) else priced(one, asked.devices[:1]))
+                          for at, one in swept),
                     frozenset(d.name for d in asked.devices if not d.verified), _provision(graph, asked))
 
 
@@ -128,7 +137,7 @@ def entry(made: Analysis) -> dict[str, Any]:
     if len(made.bounds.devices) > 1:
         document["compare"] = [{**_short(d), "verified": d.device not in made.unverified} for d in made.bounds.devices]
     if made.sweep:
-        document["sweep"] = [{"dimension": s.dimension, "size": s.size, **_point(s.bounds)} for s in made.sweep]
+        document["sweep"] = [_at(s) | _point(s.bounds) for s in made.sweep]
     if made.provision is not None:
         found = vars(made.provision)
         document["provision"] = {**found, "devices": [vars(e) for e in made.provision.devices]}
@@ -140,7 +149,13 @@ def entry(made: Analysis) -> dict[str, Any]:
 def told(fault: EnlistError) -> dict[str, str | None]:
     """A fault as JSON: what happened, what was given and allowed, and always something to do."""
     return {"code": fault.code, "message": fault.message, "given": fault.given, "allowed": fault.allowed,
-            "fix": fault.fix or "see what is allowed"}
+            "fix": fault.fix or ("see what is allowed" if fault.allowed else "see that the file runs by itself")}
+
+
+def _at(swept: Swept) -> dict[str, Any]:
+    """Where a point of a sweep is; of one dimension also by the names `dimension` and `size`."""
+    named = {"dimension": swept.at[0][0], "size": swept.at[0][1]} if len(swept.at) == 1 else {}
+    return named | {"at": dict(swept.at)}
 
 
 def _point(made: Bounds | EnlistError) -> dict[str, Any]:

@@ -21,8 +21,12 @@ from enlist.tools.solar.report.words import answer_lines, conditions, explained,
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem .7rem;text-align:left;border-bottom:1px solid
 #ddd;vertical-align:top}th{background:#f4f4f4}.n{text-align:right;font-variant-numeric:tabular-nums}
-.sortable th{cursor:pointer}.sortable th::after{content:" \\2195";color:#aaa}.wide{overflow:auto;max-height:42rem;
-border:1px solid #ddd}.answer{white-space:pre;font-family:ui-monospace,monospace;background:#f4f4f4;padding:.8rem;
+h1,h2,td,li{overflow-wrap:anywhere}.rows{overflow-x:auto}.rows td,.rows th{overflow-wrap:normal}.rows td.n{
+white-space:nowrap}.plot{overflow-x:auto}.plot svg{min-width:36rem;display:block}
+.sortable th{cursor:pointer}.sortable th::after{content:" \\2195";color:#aaa}
+.wide{overflow:auto;max-height:42rem;
+border:1px solid #ddd}.answer{white-space:pre-wrap;overflow-wrap:anywhere;
+font-family:ui-monospace,monospace;background:#f4f4f4;padding:.8rem;
 overflow:auto}"""
 _SCRIPT = """document.querySelectorAll("table.sortable").forEach(function(table){
 table.querySelectorAll("th").forEach(function(head,column){head.addEventListener("click",function(){
@@ -59,7 +63,7 @@ def _section(number: int, made: Analysis) -> str:
     lines = "\n".join(answer_lines(made.title, made.one))
     parts = [f'<h2 id="a{number}">{escape(made.title)}</h2><div class="answer">{escape(lines)}</div>',
              _list("The three largest terms", explained(made.one)), _bounds(made), _opportunities(made),
-             f"<h3>Roofline</h3>{roofline_svg(plotted)}",
+             f'<h3>Roofline</h3><div class="plot">{roofline_svg(plotted)}</div>',
              f'<h3>Operators</h3><p>Blue boxes wait for memory, orange ones for arithmetic; the bar is the time.</p>'
              f'<div class="wide">{graph_svg(made.graph, made.one.terms)}</div>', _terms(made), _profile(made),
              _sweep(made), _provision(made), _peaks(made),
@@ -113,12 +117,12 @@ def _sweep(made: Analysis) -> str:
     rows: list[list[Cell]] = []
     for point in made.sweep:
         if isinstance(point.bounds, EnlistError):
-            rows.append([(str(point.size), point.size), point.bounds.message, "", "", "", ""])
+            rows.append([(point.sizes, point.at[0][1]), point.bounds.message, "", "", "", ""])
         else:
             one = point.bounds.devices[0]
-            rows.append([(str(point.size), point.size), *_times(one), one.limiting_roof])
+            rows.append([(point.sizes, point.at[0][1]), *_times(one), one.limiting_roof])
     return "<h3>Sweep</h3>" + _table(
-        (made.sweep[0].dimension, "fused", "cache-aware", "unfused", "estimate", "limit"), rows)
+        (made.sweep[0].dimensions, "fused", "cache-aware", "unfused", "estimate", "limit"), rows)
 
 
 def _provision(made: Analysis) -> str:
@@ -144,7 +148,8 @@ def _time(seconds: float | None) -> Cell:
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
-    return f'<table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="rows">{table}</div>'
 
 
 def _cell(cell: Cell) -> str:

@@ -66,7 +66,8 @@ def provision(graph: Graph, made: Bounds, demand: Demand, capacities: dict[str, 
     amounts: dict[str, int] = defaultdict(int)
     for roof, flop in made.flop.items():
         amounts[roof] += flop
-    amounts["dram"] += made.fused_bytes
+    amounts["dram"] += min((sum(r.amount for r in d.roofs if r.roof == "dram") for d in made.devices),
+                           default=made.fused_bytes)  # a warm cache of the largest device spares the most
     capacity = max((d.memory.total for d in made.devices), default=0)
     found = []
     for one in made.devices:

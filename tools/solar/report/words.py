@@ -13,6 +13,10 @@ FIDELITIES = (("fused", "fused_s"), ("cache-aware", "cache_aware_s"), ("unfused"
 """The bounds by the word for them, the lowest first."""
 
 
+LINE = 80
+"""Columns of a terminal that every line of an answer fits."""
+
+
 def bounds_of(one: DeviceBounds) -> list[tuple[str, float]]:
     """The bounds on a device by name."""
     return [(name, getattr(one, field)) for name, field in FIDELITIES]
@@ -21,9 +25,18 @@ def bounds_of(one: DeviceBounds) -> list[tuple[str, float]]:
 def answer_lines(title: str, one: DeviceBounds) -> list[str]:
     """What on what, the bounds, the estimate, the headroom, the roof that decides."""
     listed = ", ".join(f"{name} {duration(value)}" for name, value in bounds_of(one))
-    return [f"{title} on {one.device}", f"at least  {listed}",
+    return [_fitting(title, f" on {one.device}"), f"at least  {listed}",
             f"estimate  {duration(one.estimate_s)} with {one.launches} launches (no bound)",
             f"headroom  {headroom(one)}", f"limit     {limit(one)}"]
+
+
+def _fitting(title: str, end: str) -> str:
+    """Title and end in one line of the terminal: what is too long is left out of the middle of the title."""
+    over = len(title) + len(end) - LINE
+    if over <= 0:
+        return title + end
+    kept = len(title) - over - 1
+    return f"{title[:kept // 2]}\N{HORIZONTAL ELLIPSIS}{title[len(title) - (kept - kept // 2):]}{end}"
 
 
 def conditions(made: Bounds, one: DeviceBounds) -> list[str]:

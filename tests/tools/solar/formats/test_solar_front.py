@@ -80,3 +80,10 @@ def test_a_file_that_lacks_something_says_what(tmp_path: Path, text: str, code: 
     with pytest.raises(EnlistError, match=word) as caught:
         front.capture(tmp_path / "model.py")
     assert caught.value.code == code
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "twice.py").write_bytes(
+        b"\xef\xbb\xbfimport numpy as np\r\ndef twice(x):\r\n    return x + x\r\n")
+    graph = front.capture(tmp_path / "twice.py", inputs="x=float32[8]")
+    assert [t.shape for t in graph.tensors if t.is_output] == [(8,)]

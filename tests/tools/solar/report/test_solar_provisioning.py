@@ -9,6 +9,7 @@ from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.graph import Graph, Tensor
 from enlist.tools.solar.hardware import resolve
 from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.report.analysis import Question, analyse, entry
 from enlist.tools.solar.report.provisioning import Demand, Provision, provision, tokens_of
 
@@ -33,6 +34,20 @@ def test_as_many_devices_as_the_bound_is_longer_than_the_time(stack: Stack, shar
     fused = bounds(graph, resolve(["L4"])).devices[0].fused_s
     (one,) = asked(graph, Demand(latency_s=fused / share), ("L4",)).devices
     assert one.count == max(1, ceil(share)) and one.because == "time"
+
+
+@pytest.mark.parametrize("rows", [1, 64, 4096])
+@pytest.mark.parametrize("ruling", [Ruling(), Ruling(any_algorithm=True), Ruling(warm=True)])
+def test_a_device_with_just_these_rates_takes_just_that_time(stack: Stack, rows: int, ruling: Ruling) -> None:
+    (device,) = resolve(["L4"])
+    graph = stack(2, 2048, rows)
+    made = bounds(graph, [device], None, None, ruling)
+    found = provision(graph, made, Demand(latency_s=3e-4), {device.name: device.dram_capacity.value})
+    (one,) = made.devices
+    by_hand = max([found.rates.get("dram", 0.0) / device.dram_bandwidth.value, *(
+        sum(rate / device.peak(asked) for asked, rate in found.rates.items() if asked != "dram"
+            and device.serves(asked) == served) for served in {device.serves(r) for r in found.rates if r != "dram"})])
+    assert by_hand * 3e-4 == pytest.approx(one.fused_s)
 
 
 def test_what_does_not_fit_one_device_needs_several_however_much_time_there_is(stack: Stack) -> None:

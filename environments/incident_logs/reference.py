@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from enlist.environments.incident_logs.clock import RESOLUTION
-from enlist.environments.incident_logs.model import Incident, Kind, Weight
+from enlist.environments.incident_logs.model import Event, Incident, Kind, Weight
 
 Control = Literal["none", "no_incident", "removed", "shuffled"]
 """`none`: a plain task; `no_incident`: nothing but healthy traffic and herrings; `removed`: the decisive lines are not
@@ -15,18 +15,23 @@ Lines = Mapping[str, tuple[int, ...]]
 """Line numbers, from 1, by name of file; all physical lines of a record."""
 
 
+SOON_S = 30.0
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Fact(_Strict):
-    """One fact: true UTC time in ns, how far off a time may be (s), and the lines that say it."""
+    """One fact: true UTC time in ns, until when its single records go on where they follow within half a minute, how
+    far off a time may be (s), and the lines that say it."""
 
     id: str
     weight: Weight
     kind: Kind
     service: str
     time_ns: int
+    until_ns: int
     tolerance_s: float
     text: str
     decisive: bool
@@ -67,6 +72,11 @@ class Reference(_Strict):
         return next((fact for fact in self.facts if fact.id == name), None)
 
 
+def _until(event: Event) -> float:
+    """When the last single record of an event comes, of those that follow within `SOON_S`."""
+    return max((one.at for one in event.emits if event.at <= one.at <= event.at + SOON_S), default=event.at)
+
+
 def derive(incident: Incident, gold: Mapping[str, Lines], said: Mapping[str, tuple[str, ...]], lines: Mapping[str, int],
            errors: Mapping[str, int], window: tuple[float, float], control: Control) -> Reference:
     """The reference of an incident whose records were written on the lines `gold`, by tag.
@@ -82,8 +92,8 @@ def derive(incident: Incident, gold: Mapping[str, Lines], said: Mapping[str, tup
         tolerance = max(max(1.0, RESOLUTION[system[name].style]) + abs(system[name].offset_s) for name in written)
         facts.append(Fact(
             id=event.id, weight=event.weight, kind=event.kind, service=event.service,
-            time_ns=round(event.at * 1e6) * 1000, tolerance_s=round(tolerance, 3), text=event.fact,
-            decisive=event.decisive,
+            time_ns=round(event.at * 1e6) * 1000, until_ns=round(_until(event) * 1e6) * 1000,
+            tolerance_s=round(tolerance, 3), text=event.fact, decisive=event.decisive,
             lines={file: tuple(numbers) for file, numbers in gold.get(event.id, {}).items()}))
     trigger = incident.event("trigger")
     loudest = max(errors, key=lambda name: (errors[name], name), default="")

@@ -92,7 +92,7 @@ def root_cause(answer: Answer, reference: Reference, hits: Mapping[str, list[Cla
     if fact is None:
         return component, cause, 0.0
     by_time = any(m.event == "trigger" and _service(m.service, reference) in _tellers(fact, reference)
-                  and abs((m.seconds() or 0.0) - fact.time_ns / 1e9) <= fact.tolerance_s
+                  and off(m.seconds() or 0.0, fact) <= fact.tolerance_s
                   for m in answer.timeline[:MOST_EVENTS])
     by_words = any(said in told.trigger for said in reference.said.get(fact.id, ()))
     by_claim = bool(told.trigger) and any(told.trigger in c.text or c.text in told.trigger
@@ -125,13 +125,18 @@ def timeline(answer: Answer, reference: Reference) -> dict[str, float]:
         found = _closest(answer, fact, reference)
         if found is None:
             continue
-        error = abs(found - fact.time_ns / 1e9)
+        error = off(found, fact)
         errors.append(error)
         pairs.append((fact.time_ns / 1e9, found))
         got += WEIGHTS[fact.weight] * (1.0 if error <= fact.tolerance_s else 0.5 if error <= NEAR_S else 0.0)
     tau = kendall(pairs)
     return {"timeline": got / weight * (1 + tau) / 2 if weight else 0.0, "tau": tau,
             **({"off_s": median(errors)} if errors else {})}
+
+
+def off(at: float, fact: Fact) -> float:
+    """Seconds between a time and a fact, 0 within the fact's own records."""
+    return max(0.0, fact.time_ns / 1e9 - at, at - fact.until_ns / 1e9)
 
 
 def kendall(pairs: list[tuple[float, float]]) -> float:
@@ -152,7 +157,7 @@ def contradictions(answer: Answer, reference: Reference) -> list[str]:
             continue
         where = _service(moment.service, reference)
         alike = [f for f in reference.facts if f.kind == moment.event and f.service == where]
-        if alike and all(abs(at - f.time_ns / 1e9) > max(FAR_S, 20 * f.tolerance_s) for f in alike) and (
+        if alike and all(off(at, f) > max(FAR_S, 20 * f.tolerance_s) for f in alike) and (
                 moment.event != "propagation"):
             found.append(f"{moment.event} of {moment.service} at {moment.time_utc}")
     for claim in answer.claims[:MOST_CLAIMS]:
@@ -192,7 +197,7 @@ def _closest(answer: Answer, fact: Fact, reference: Reference) -> float | None:
     tellers = _tellers(fact, reference)
     found = [at for m in answer.timeline[:MOST_EVENTS] if m.event == fact.kind
              and _service(m.service, reference) in tellers and (at := m.seconds()) is not None]
-    return min(found, key=lambda at: abs(at - fact.time_ns / 1e9), default=None)
+    return min(found, key=lambda at: off(at, fact), default=None)
 
 
 def _tellers(fact: Fact, reference: Reference) -> set[str]:

@@ -17,8 +17,10 @@ FILES = {"ash-db.log": "session 7 grew 5 seats of oak\n" * 20, "elm-gw-error.log
 
 
 def fact(name: str, kind: Kind, service: str, after: float, lines: dict[str, tuple[int, ...]], **more: Any) -> Fact:
-    return Fact(**{"id": name, "weight": "must", "kind": kind, "service": service, "time_ns": int((T0 + after) * 1e9),
-                   "tolerance_s": 1.0, "text": f"{service} did {kind}.", "decisive": False, "lines": lines, **more})
+    at = int((T0 + after) * 1e9)
+    known = {"id": name, "weight": "must", "kind": kind, "service": service, "time_ns": at, "until_ns": at,
+             "tolerance_s": 1.0, "text": f"{service} did {kind}.", "decisive": False, "lines": lines}
+    return Fact(**known | more)
 
 
 TRUTH = Reference(
@@ -107,6 +109,13 @@ def test_times_count_in_full_within_the_tolerance_and_by_half_within_thirty_seco
     assert timeline(answer(timeline=moments(s=5)), TRUTH)["timeline"] == pytest.approx((weights - 0.5) / weights)
     assert timeline(answer(timeline=moments(r=40)), TRUTH)["timeline"] == pytest.approx((weights - 0.5) / weights)
     assert timeline(answer(timeline=moments(s=5)), TRUTH)["off_s"] == pytest.approx(0, abs=1e-6)
+
+
+def test_any_time_within_the_records_of_a_fact_is_right() -> None:
+    longer = TRUTH.model_copy(update={"facts": tuple(
+        f.model_copy(update={"until_ns": f.time_ns + 9 * 10**9}) if f.id == "s" else f for f in TRUTH.facts)})
+    assert timeline(answer(timeline=moments(s=9.5)), longer)["timeline"] == pytest.approx(1)
+    assert timeline(answer(timeline=moments(s=10.5)), longer)["timeline"] < 1
 
 
 def test_the_order_is_kendalls_tau() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from enlist.environments.incident_logs import make
 from enlist.environments.incident_logs.catalog import Plot, healthy, plots
 from enlist.environments.incident_logs.decoding import decode
 from enlist.environments.incident_logs.model import Emission, Event, Flood, Incident
+from enlist.environments.incident_logs.reference import Reference
 from enlist.environments.incident_logs.systems import SHAPES, build
 from enlist.environments.incident_logs.write import records, scale, write
 from enlist.tools.runtime.errors import EnlistError
@@ -166,3 +168,12 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     used = [int(subprocess.run([sys.executable, "-c", _MEMORY, str(lines)], capture_output=True, text=True,
                                check=True).stdout) for lines in (20_000, 500_000)]
     assert used[1] < used[0] + 30_000  # kB; the numbers of gold lines are all that grows
+
+
+def test_a_stream_is_made_into_a_folder_with_its_truth_beside_it(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "logs"
+    assert make.main([str(folder), "--cause", "disk_full", "--lines", "600", "--control", "removed"]) == 0
+    truth = Reference.model_validate_json((tmp_path / "logs.reference.json").read_text())
+    assert (truth.cause, truth.control) == ("disk_full", "removed")
+    assert sorted(p.name for p in folder.iterdir()) == sorted(truth.lines)
+    assert capsys.readouterr().out == f"{sum(truth.lines.values())} lines in {len(truth.lines)} files\n"

@@ -1,5 +1,6 @@
 """What `lift` charges is never more than a run does that computes every different value once."""
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -65,3 +66,29 @@ def test_equal_work_of_several_places_is_charged_once(body: str, flop: int, spec
                         f"d: float32[N]\n{body}" + ("" if "d[" in body else "\nfor i in 0..N { d[i] = a[i] }"))
     assert found == (flop, special)
     assert flop <= ran[0] and special <= ran[1]
+
+
+READS = ("a[i]", "a[j]", "a[i + 1]", "b[i]", "b[j]", "b[j + 1]", "a[i + j]", "a[2 * i]")
+VALUES = ("{} * {}", "{} + {}", "max({}, {})", "exp({}) * {}", "{} / (2 + {})", "exp({}) + exp({})", "2 * {} + 2 * {}")
+
+
+def several(seed: int) -> str:
+    """A program of three nests that read the same inputs, so that they may compute the same."""
+    rng = random.Random(seed)
+    body = []
+    for name in "cde":
+        value = rng.choice(VALUES).format(rng.choice(READS), rng.choice(READS))
+        update = rng.choice(("=", "+=", "+=", "max="))
+        outer, inner = rng.choice(("0..N", "1..N", "0..N step 2")), rng.choice(("0..M", "0..i + 1", "i..i + 3"))
+        target = f"{name}[i, j]" if update == "=" or rng.random() < 0.5 else f"{name}[i, 0]"
+        first = "" if update == "=" else f"{target} = 1\n"
+        outside, inside = (first, "") if "j" not in target else ("", first)
+        body.append(f"for i in {outer} {{ {outside}for j in {inner} {{ {inside}{target} {update} {value} }} }}")
+    return (f"program p\nsize N = {rng.randint(2, 7)}, M = {rng.randint(2, 7)}\ninput a: float64[64], b: float64[64]\n"
+            "output c: float64[64, 64], d: float64[64, 64], e: float64[64, 64]\n" + "\n".join(body))
+
+
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(n, marks=pytest.mark.slow) for n in range(10, 300))])
+def test_several_statements_together_are_not_charged_more(seed: int) -> None:
+    (flop, special), (most_flop, most_special) = counts(several(seed))
+    assert flop <= most_flop and special <= most_special

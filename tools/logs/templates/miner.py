@@ -14,6 +14,7 @@ from enlist.tools.logs.templates.clusters import Evidence, clusters
 from enlist.tools.logs.templates.coarse import LAST, SAID, at_level, coarser
 from enlist.tools.logs.templates.keys import CUT, LONGEST, collapse, cut, key_of, same_digits
 from enlist.tools.logs.templates.objects import canonical, restore
+from enlist.tools.logs.templates.outcomes import numbered, outcome
 from enlist.tools.logs.templates.text import MARK, Template, joined, template
 from enlist.tools.logs.templates.words import outcome_in
 from enlist.tools.runtime.errors import EnlistError
@@ -46,10 +47,11 @@ class Miner:
         self._template: dict[int, int] | None = None
         self._templates: dict[int, Template] = {}
         self._patterns: dict[int, Any] = {}
+        self._outcomes: dict[int, str | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be made again: a miner that travels to another process is its shapes and counts."""
-        return {**self.__dict__, "_by_digits": {}, "_by_key": {}, "_patterns": {}}
+        return {**self.__dict__, "_by_digits": {}, "_by_key": {}, "_patterns": {}, "_outcomes": {}}
 
     # Counting
 
@@ -121,6 +123,7 @@ class Miner:
                 self._moved[number] = self._of_shape(coarser(shape, self.level))
             self._by_key.clear()
             self._by_digits.clear()
+            self._outcomes.clear()
         self._settle()
 
     def _now(self, number: int) -> int:
@@ -189,8 +192,8 @@ class Miner:
         """Whether shapes had to be made coarser to bound memory, worded for people."""
         return SAID[self.level]
 
-    def parameters(self, message: str) -> tuple[int, list[str]]:
-        """The template of a message and what fills its slots.
+    def parameters(self, message: str, shape: int | None = None) -> tuple[int, list[str]]:
+        """The template of a message and what fills its slots; `shape`, the number that `add` gave it, saves time.
 
         A JSON object whose keys were not sorted and spaced regularly adds one more parameter, the layout that gives the
         message back. A message whose shape was never added gets the template that fits it with most literal text and
@@ -199,17 +202,25 @@ class Miner:
         self.fit()
         assert self._template is not None
         head = cut(message)
-        number = self._numbers.get(self._shape(key_of(head)))
-        tail = ""
-        if head.endswith(CUT):
-            tail, head = message[len(head) - 1 :], head[:-1]
-        text, layout = canonical(head)
-        text += tail
+        number = self._numbers.get(self._shape(key_of(head))) if shape is None else self._now(shape)
+        text, layout = message, ""
+        if "{" in head:
+            end = len(head) - head.endswith(CUT)
+            text, layout = canonical(head[:end])
+            text += message[end:]
         id = self._template.get(number, _ANYTHING.id) if number is not None else _ANYTHING.id
         values = self._values(id, text) if number is not None else None
         if values is None:
             id, values = self._nearest(text)
         return id, [*values, layout] if layout else values
+
+    def outcome(self, message: str, shape: int) -> str:
+        """`outcome` of a message whose shape number is known: quicker, as it is mostly that of the shape."""
+        said = self._outcomes.get(shape, "?")
+        if said == "?":
+            varies = self.level > 0 or "{" in message or numbered(message.lower())
+            said = self._outcomes[shape] = None if varies else outcome(message)
+        return outcome(message) if said is None else said
 
     def render(self, template: int, parameters: Sequence[str]) -> str:
         """The message that `parameters` took apart."""

@@ -6,25 +6,32 @@ of the text. HTTP classes are of RFC 9110; an exit code over 128 is left as it i
 
 import re
 
+from enlist.tools.logs.templates.keys import cut
 from enlist.tools.logs.templates.words import FAILURE, SUCCESS
 
-_HTTP = re.compile(
-    r"""HTTP/\d(?:\.\d)?["']?\s+([1-5]\d\d)\b"""
-    r"""|\b(?:http[ _-]?)?(?:status|response)(?:[ _-]?code)?["']?\s*[:=]?\s*["']?([1-5]\d\d)\b"""
-    r"""|\bHTTP(?:\s+error)?[: ]\s*([1-5]\d\d)\b""",
-    re.I,
+_END = r"""["']?(?:\s+(?:with|was|is|of))?(?:\s+(?:exit\s+)?(?:code|status))?\s*[:=]?\s*["']?"""
+_SIGNALS = "hup|int|quit|ill|trap|abrt|bus|fpe|kill|usr1|segv|usr2|pipe|alrm|term|stop|xcpu|xfsz"  # POSIX.1
+_CODE = r"(-?\d{1,10})(?![\w.])"
+# Each with the text that a message must hold for it, all in small letters: to look for that first is much quicker.
+_NUMBERED = (
+    ("exit", "exit", re.compile(rf"exit(?:ed)?(?:[ _-]?(?:code|status|value))?{_END}{_CODE}")),
+    ("return", "exit", re.compile(rf"return(?:ed)?[ _-]?(?:code|status){_END}{_CODE}")),
+    ("rc", "exit", re.compile(rf"(?<![a-z0-9])rc[\"']?\s*[:=]\s*[\"']?{_CODE}")),
+    ("retcode", "exit", re.compile(rf"retcode[\"']?\s*[:=]?\s*[\"']?{_CODE}")),
+    ("sig", "signal", re.compile(rf"signal\s*[:=]?\s*(?:sig)?({_SIGNALS}|\d{{1,2}})(?!\w)|(?<!\w)sig({_SIGNALS})(?!\w)")),
+    ("http", "http", re.compile(
+        r"""http(?:/\d(?:\.\d)?["']?\s+|(?:[ _-]?(?:status|error|code))*["']?[: =]+)([1-5]\d\d)(?!\w)""")),
+    ("status", "http", re.compile(r"""status(?:[ _-]?code)?["']?\s*[:=]?\s*["']?([1-5]\d\d)(?!\w)""")),
+    ("response", "http", re.compile(r"""response(?:[ _-]?code)?["']?\s*[:=]?\s*["']?([1-5]\d\d)(?!\w)""")),
 )
-_EXIT = re.compile(
-    r"""\b(?:exit(?:ed)?(?:[ _-]?(?:code|status|value))?|return(?:ed)?[ _-]?(?:code|status)|rc|retcode)["']?"""
-    r"""(?:\s+(?:with|was|is|of))?(?:\s+(?:exit\s+)?(?:code|status))?\s*[:=]?\s*["']?(-?\d{1,10})\b""",
-    re.I,
-)
-_SIGNAL = re.compile(r"\b(?:signal|received)\s*[:=]?\s*(SIG[A-Z0-9]+|\d{1,2})\b")
-_LEVEL = re.compile(
-    r"\b(?:(fatal|critical|crit|emerg|emergency|alert|panic)|(error|err|severe)|(warn|warning))\b", re.I
-)
-_WORD = re.compile(r"[^\W\d_]+")
+_LEVELS = {
+    **dict.fromkeys(("fatal", "critical", "crit", "emerg", "emergency", "alert", "panic"), "fatal"),
+    **dict.fromkeys(("error", "err", "severe"), "error"),
+    **dict.fromkeys(("warn", "warning"), "warning"),
+}
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?![^\W_])(?:'t)?")
 _NOT = frozenset({"not", "no", "never", "cannot", "without"})
+_TELLING = FAILURE | SUCCESS | frozenset(_LEVELS)
 
 
 def outcome(message: str) -> str:
@@ -32,27 +39,37 @@ def outcome(message: str) -> str:
 
     The first of these that applies. A word of success after a negation is a failure and the other way round.
     """
-    if found := _HTTP.search(message):
-        status = next(code for code in found.groups() if code)
-        return f"http:{status[0]}xx"
-    if found := _EXIT.search(message):
-        return f"exit:{int(found[1])}"
-    if found := _SIGNAL.search(message):
-        return f"signal:{found[1].removeprefix('SIG')}"
-    if found := _LEVEL.search(message):
-        return "fatal" if found[1] else "error" if found[2] else "warning"
-    return _words(message)
+    small = cut(message).lower()
+    return _numbered(small) or _worded(small)
 
 
-def _words(message: str) -> str:
+def numbered(message: str) -> bool:
+    """Whether the outcome of a message in small letters may depend on its numbers."""
+    return any(word in message for word, _, _ in _NUMBERED)
+
+
+def _numbered(message: str) -> str:
+    for word, kind, pattern in _NUMBERED:
+        if word in message and (found := pattern.search(message)):
+            said = next(value for value in found.groups() if value)
+            if kind == "http":
+                return f"http:{said[0]}xx"
+            return f"exit:{int(said)}" if kind == "exit" else f"signal:{said.upper()}"
+    return ""
+
+
+def _worded(message: str) -> str:
+    words = _WORD.findall(message)
+    if _TELLING.isdisjoint(words):
+        return ""
+    levels = [level for word in words if (level := _LEVELS.get(word))]
+    if levels:
+        return min(levels, key=("fatal", "error", "warning").index)
     said = ""
-    negated = False
-    for found in _WORD.finditer(message):
-        word = found[0].lower()
+    for before, word in zip(["", *words], words, strict=False):
         if word in FAILURE or word in SUCCESS:
-            failed = (word in FAILURE) != negated
-            if failed:
+            negated = before in _NOT or before.endswith("'t")
+            if (word in FAILURE) != negated:
                 return "failed"
             said = "succeeded"
-        negated = word in _NOT or (word == "t" and message[found.start() - 1 : found.start()] == "'")
     return said

@@ -25,7 +25,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _REQUEST = re.compile('"[A-Z]{3,10} ')
-_TAIL = re.compile(r"[:.!?]+$")
+_EMPTY = re.compile(r"[^\w)\]]\(\)|.\[\]", re.S)
+_TAIL = re.compile(r"[:.!?]+$|[_-]{4,}$")
+_LEADER = re.compile(r"(?<=\w)(?:\.{3,}|_{4,}|-{4,})(?=\w)")
+_KEYED = re.compile(r"[A-Za-z_][A-Za-z_-]*:(?=[A-Za-z_])")
 _PATH = re.compile(r"[~.]{0,2}/|[^/]*/[^/]*/|\\|[^\\]*\\[^\\]*\\|[^@]+@.")
 _UNIT = re.compile(
     r"(?:[kmgtp]?i?b(?:/s)?|bytes?|[mnu]?s(?:ecs?|econds?)?|min(?:ute)?s?|hours?|hrs?|days?|%|milli(?:second)?s)$",
@@ -83,9 +86,12 @@ def _raw(shape: str) -> list[Element]:
                 out.append(Element(SLOT, False, start, at))
         elif kind == "sign":
             out.append(Element(text, False, start, at))
-            if (text == "=" and (at == end or shape[at] in " ,;)]}")) or (text == "[" and shape.startswith("]", at)):
+            if (text == "=" and (at == end or shape[at] in " ,;)]}")) or _EMPTY.match(shape, start - 1):
                 out.append(Element(SLOT, False, at, at))
         elif kind == "name":
+            # Dots that lead to a value, and a key that is written together with its value, end a word.
+            if split := _LEADER.search(text) or _KEYED.match(text):
+                text, at = text[: split.end()], start + split.end()
             tail = _TAIL.search(text)
             word = text[: tail.start()] if tail and tail.start() else text
             out.append(_named(word, start, out, before, shape))

@@ -38,7 +38,8 @@ def literals(template: str) -> tuple[set[str], set[tuple[str, str]]]:
     """What would betray a labelled template: its identifiers, and its words with content two by two."""
     tokens = [re.sub(r"^\W+|\W+$", "", token) for token in re.split(r"\s+|<\*>", template)]
     plain = [re.fullmatch(r"[A-Z]?[a-z]+", token) is not None for token in tokens]
-    names = {token for token, word in zip(tokens, plain, strict=True) if len(token) > 4 and not word and re.search("[A-Za-z]", token)}
+    names = {token for token, word in zip(tokens, plain, strict=True)
+             if len(token) > 4 and not word and re.search("[A-Za-z]", token)}
     pairs = {(a.lower(), b.lower()) for (a, one), (b, two) in pairwise(zip(tokens, plain, strict=True))
              if one and two and not {a.lower(), b.lower()} & JOINING}
     return names, pairs

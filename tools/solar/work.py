@@ -41,7 +41,7 @@ class Work:
         equation: the operator as an einsum ("bmk,kn->bmn"), where it is one.
         nests: for input/output bounds; empty where the operator is not like a matrix product.
         multiply: dtype in which the matrix FLOP are multiplied, where it is not that of the operands (weights that are
-            dequantised first); torch's name.
+            dequantised first); torch's name, or "tf32" for float32 products that the program lets run so.
         less: what lowered the count below the dense one ("causal half", "triangular operands"), "" where nothing did.
         launches: kernels that eager execution launches for it, for estimates.
         group: for a reduction, the elements of the first input on which each output element depends.

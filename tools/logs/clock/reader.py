@@ -8,6 +8,7 @@ says so.
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from enlist.tools.logs.batch import TimeKind
@@ -61,6 +62,16 @@ class Clock:
             return known
         digits = text[at:until]
         return known[0] + int(digits) * 10 ** (9 - len(digits)), known[1]
+
+    def many(self, matches: Sequence[re.Match[str] | None], form: Form) -> list[tuple[int, TimeKind]]:
+        """The times of stamps in one form, up to the first that is no real time."""
+        out: list[tuple[int, TimeKind]] = []
+        for match in matches:
+            got = self.read(match, form) if match else None
+            if got is None:
+                break
+            out.append(got)
+        return out
 
     def _seconds(self, part: dict[str, str | None], form: Form) -> tuple[int, TimeKind]:
         if epoch := part.get("e"):

@@ -7,12 +7,13 @@ too.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
-from enlist.tools.logs.batch import COLUMNS, Accounting, Batch, Block, Source
+from enlist.tools.logs.batch import COLUMNS, Accounting, Batch, Block, Source, TimeKind
 from enlist.tools.logs.clock.reader import Clock
 from enlist.tools.logs.framing.piece import Piece
-from enlist.tools.logs.framing.plain import Plain, untimed
+from enlist.tools.logs.framing.plain import Layout, Plain, untimed
 from enlist.tools.logs.framing.structured import from_access, from_container, from_json, from_logfmt, from_syslog
 
 _TRACE = re.compile(
@@ -22,6 +23,7 @@ _THROWN = re.compile(r"(?:Exception in thread \"[^\"]*\" )?(?:[\w$]+[.:]+)*[A-Z]
                      r"(?:Exception|Error|Throwable|Warning|Exit|Interrupt|Fault)\b(?:[:\s]|$)")
 _FRAMES = re.compile(r"Traceback \(most recent|\s+File \"|\s+at |goroutine \d+ \[|panic:")
 _RULE = 0.8
+_STRETCH = 512
 Reader = Callable[[str, Clock], Piece | None]
 
 
@@ -54,13 +56,58 @@ class Framer:
             self._source, self._clock = block.source, self._make(block.source)
         if self._batch is None:
             self._batch = Batch(block.source)
-        for number, offset, text in zip(block.numbers, block.offsets, block.texts, strict=True):
-            self._line(number, offset, text)
+        self._lines(block.numbers, block.offsets, block.texts)
         return [*done, *self._flush(keep=True)]
 
     def finish(self) -> list[Batch]:
         """What is still open."""
         return self._flush(keep=False)
+
+    def _lines(self, numbers: list[int], offsets: list[int], texts: list[str]) -> None:
+        """Lines one by one, and stretches of plain ones in the layout of the last at once."""
+        at, end = 0, len(texts)
+        while at < end:
+            layout = self._plain.layout
+            if layout is None or self._last is not None:
+                self._line(numbers[at], offsets[at], texts[at])
+                at += 1
+                continue
+            begin, matches = at, self._plain.many(texts[at:at + _STRETCH])
+            while at < begin + len(matches) and self._plain.layout is layout and self._last is None:
+                rest = matches[at - begin:]
+                alike = 0 if self._cut else rest.index(None) if None in rest else len(rest)
+                read = self._clock.many(rest[:alike], layout.form)
+                self._many(layout, rest[:len(read)], read, numbers[at:at + len(read)], offsets[at:at + len(read)])
+                at += len(read)
+                if len(read) < len(rest):
+                    self._line(numbers[at], offsets[at], texts[at])
+                    at += 1
+
+    def _many(self, layout: Layout, matches: Sequence[re.Match[str] | None], read: list[tuple[int, TimeKind]],
+              numbers: list[int], offsets: list[int]) -> None:
+        """Records of one line each."""
+        batch, source = self._batch, self._source
+        n = len(numbers)
+        if batch is None or source is None or not n:
+            return
+        found = cast(Sequence[re.Match[str]], matches)
+        batch.line += numbers
+        batch.lines += [1] * n
+        batch.byte += offsets
+        batch.time += [t for t, _ in read]
+        batch.how += [how for _, how in read]
+        batch.level += map(layout.level, found)
+        own = source.service or ""
+        batch.service += [m[layout.tag] or own for m in found] if layout.tag else [own] * n
+        batch.stream += [""] * n
+        batch.message += map(layout.message, found)
+        batch.rest += [""] * n
+        batch.fields += [None] * n
+        self._open[""] = len(batch) - 1
+        self._frames[""] = False
+        self._begun += n
+        self._timed += n
+        self._account.records += n
 
     def _line(self, number: int, offset: int, text: str) -> None:
         piece = self._read(text)

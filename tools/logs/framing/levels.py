@@ -14,7 +14,8 @@ _LETTERS = {"T": "trace", "V": "trace", "D": "debug", "I": "info", "W": "warn", 
 _SYSLOG = ("fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug")
 _TENS = {10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal"}
 _WORDS_TOO = {"LOG", "FINE", "CONFIG", "PANIC", "ALERT", "FAILURE"}
-BARE = "|".join(sorted({w.upper() for w in WORDS} - _WORDS_TOO, key=len, reverse=True))
+_COMMON = ("INFO", "ERROR", "WARN", "DEBUG")
+BARE = "|".join((*_COMMON, *sorted({w.upper() for w in WORDS} - _WORDS_TOO - set(_COMMON), key=len, reverse=True)))
 """Words that are a level when they stand alone in capitals; others only in brackets or in a field."""
 
 

@@ -1,12 +1,14 @@
 """Plain lines: a time stamp somewhere near the begin, level, thread, logger or tag in any of the usual orders, a
 message.
 
-A source keeps to its way of writing, so the form that served the last line is tried first.
+A source keeps to its way of writing, so the layout that served the last line is tried first; lines of one layout are
+taken apart many at once.
 """
 
 import re
+from collections.abc import Sequence
+from functools import cache
 
-from enlist.tools.logs.batch import TimeKind
 from enlist.tools.logs.clock.forms import FORMS, Form
 from enlist.tools.logs.clock.reader import Clock
 from enlist.tools.logs.framing.levels import BARE, WORDS, level, of_priority
@@ -17,31 +19,78 @@ _BEFORE = r"(?P<pre>(?:\S{1,64}[ \t]+){0,5}?[\[(<]?)"
 _STARTS = [(f, re.compile(rf"{_OPEN}(?P<stamp>{f.pattern})")) for f in FORMS]
 _INSIDE = [(f, re.compile(rf"{_BEFORE}(?P<stamp>{f.pattern})")) for f in FORMS if f.name != "clock"]
 _ANY = "|".join(sorted(WORDS, key=len, reverse=True))
-_LEVEL = (rf"(?:[\[(<](?P<l{{n}}>(?i:{_ANY})|[TDIWEFCV])\s*[\])>]"
-          rf"|(?P<b{{n}}>{BARE}|Info|Warning|Warn|Error|Debug)(?=[\s:|,\]-]|$))")
-_GAP = r"[\s\])>,:;|-]*"
-_HEAD = re.compile(
-    rf"{_GAP}(?:\d{{1,10}}\s+(?:\d{{1,10}}\s+)?)?(?:{_LEVEL.format(n=1)}{_GAP})?(?:\d{{1,10}}\s+-+\s+)?"
-    rf"(?:(?:\[(?!\s*(?i:{_ANY})\s*\])[^\[\]]{{1,120}}\]|\([^()]{{1,60}}\)){_GAP}){{0,4}}(?:{_LEVEL.format(n=2)}{_GAP})?"
-    r"(?:(?P<logger>(?:[A-Za-z_$][\w$-]*[./])+[\w$-]+(?:\[\d+\])?(?::\d+)?|[\w.$/-]+(?=\s-\s))(?:\s*:\s|\s-\s|\s\|\s))?"
-    rf"(?:{_LEVEL.format(n=3)}{_GAP})?")
-_TAG = re.compile(r"\s+(?P<host>[\w.:-]+)\s+(?P<tag>[^\s:\[]{1,64})(?:\[(?P<pid>[^\]]{1,20})\])?:\s?")
-_BARE_HEAD = re.compile(rf"(?:{_LEVEL.format(n=1)})[\s:|-]+")
+
+
+def _level(n: int) -> str:
+    """A word in brackets, which may be a level, or a word that is one."""
+    return (rf"(?:[\[(<](?P<l{n}>[A-Za-z]{{1,13}})\s*[\])>]"
+            rf"|(?=[A-Z])(?P<b{n}>{BARE}|Info|Warning|Warn|Error|Debug)(?=[\s:|,\]-]|$))")
+
+
+_GAP = r"[\s\])>,:;|-]*+"
+_HEAD = (
+    rf"{_GAP}(?:\d{{1,10}}\s++(?:\d{{1,10}}\s++)?)?(?:{_level(1)}{_GAP})?(?:\d{{1,10}}\s++-++\s++)?"
+    rf"(?:(?:\[(?![A-Za-z]{{1,13}}\s*\])[^\[\]]{{1,120}}+\]|\([^()]{{1,60}}+\)){_GAP}){{0,4}}"
+    rf"(?:{_level(2)}{_GAP})?"
+    r"(?:(?P<logger>(?:[A-Za-z_$][\w$-]*+[./])++[\w$-]++(?:\[\d+\])?(?::\d+)?|[\w.$/-]++(?=\s-\s))(?:\s*:\s|\s-\s|\s\|\s))?"
+    rf"(?:{_level(3)}{_GAP})?")
+_TAG = r"(?:\s+(?P<host>[\w.:-]+)\s+(?P<tag>[^\s:\[]{1,64})(?:\[(?P<pid>[^\]]{1,20})\])?:\s?)?"
+_TAGGED = ("syslog", "iso")
+_BARE_HEAD = re.compile(rf"(?:[\[(<](?P<l1>(?i:{_ANY}))\s*[\])>]|(?P<b1>{BARE})(?=[\s:|,\]-]|$))[\s:|-]+")
+
+
+class Layout:
+    """A form of time at a place in the line, and what stands around it: one pattern for the whole envelope."""
+
+    def __init__(self, form: Form, inside: bool) -> None:
+        self.form = form
+        begin = _BEFORE if inside else _OPEN
+        tag = _TAG if form.name in _TAGGED and not inside else ""
+        self.pattern = re.compile(rf"{begin}(?P<stamp>{form.pattern}){tag}{_HEAD}")
+        at = self.pattern.groupindex
+        self.tag, self.before, self.priority = (at.get(n, 0) for n in ("tag", "pre", "pri"))
+        self.stamp = at["stamp"]
+        self.levels = tuple(at[n] for n in ("l1", "b1", "l2", "b2", "l3", "b3"))
+        self._graded: dict[tuple[str | None, ...], str] = {}
+
+    def level(self, match: re.Match[str]) -> str:
+        """The level in an envelope."""
+        said = match.group(*self.levels)
+        known = self._graded.get(said)
+        if known is None:
+            known = self._graded[said] = next((found for word in said if word and (found := level(word))), "")
+        if known:
+            return known
+        if self.before and (before := match[self.before]):
+            return next((found for w in before.split() if (found := level(w.strip("[]():,")))), "")
+        if self.priority and (priority := match[self.priority]):
+            return of_priority(priority)
+        return level(match[self.stamp][0]) if self.form.name == "letter-day" else ""
+
+    def message(self, match: re.Match[str]) -> str:
+        """What follows the envelope; where nothing does, what follows the time."""
+        text = match.string
+        return text[match.end():] or text[match.end(self.stamp):].strip() or text
+
+
+@cache
+def _layout(form: Form, inside: bool) -> Layout:
+    return Layout(form, inside)
 
 
 class Plain:
     """Reads the plain lines of one source."""
 
     def __init__(self) -> None:
-        self._last: tuple[Form, re.Pattern[str]] | None = None
+        self.layout: Layout | None = None
 
     def again(self, text: str, clock: Clock) -> Piece | None:
         """The line taken apart as the last one was; None where it is written in another way."""
-        if self._last is None:
+        layout = self.layout
+        if layout is None or not (match := layout.pattern.match(text)) or not (time := clock.read(match, layout.form)):
             return None
-        form, pattern = self._last
-        match = pattern.match(text)
-        return _rest(match, form, time) if match and (time := clock.read(match, form)) else None
+        service = match[layout.tag] if layout.tag else None
+        return Piece(layout.message(match), *time, layout.level(match), service or "")
 
     def read(self, text: str, clock: Clock) -> Piece | None:
         """The line taken apart; None where it holds no time stamp."""
@@ -49,14 +98,17 @@ class Plain:
             return piece
         if not any(c.isdigit() for c in text[:160]):
             return None
-        for forms in (_STARTS, _INSIDE):
+        for inside, forms in enumerate((_STARTS, _INSIDE)):
             for form, pattern in forms:
                 match = pattern.match(text[:240])
-                if match and (time := clock.read(match, form)):
-                    self._last = form, pattern
-                    match = pattern.match(text)
-                    return _rest(match, form, time) if match else None
+                if match and clock.read(match, form):
+                    self.layout = _layout(form, bool(inside))
+                    return self.again(text, clock)
         return None
+
+    def many(self, texts: Sequence[str]) -> list[re.Match[str] | None]:
+        """The lines as the last one is written; None for those that are written in another way."""
+        return [None] * len(texts) if self.layout is None else list(map(self.layout.pattern.match, texts))
 
 
 def untimed(text: str) -> Piece:
@@ -65,26 +117,3 @@ def untimed(text: str) -> Piece:
     if not match:
         return Piece(text)
     return Piece(text[match.end():], level=level(match["l1"] or match["b1"]))
-
-
-def _rest(match: re.Match[str], form: Form, time: tuple[int, TimeKind]) -> Piece:
-    text = match.string
-    end = match.end()
-    before = match["pre"] if "pre" in match.re.groupindex else ""
-    service = grade = ""
-    if "pri" in match.re.groupindex and (priority := match["pri"]):
-        grade = of_priority(priority)
-    if form.name == "letter-day":
-        grade = level(match["stamp"][0])
-    if form.name in ("syslog", "iso") and not before and (tag := _TAG.match(text, end)):
-        head = _HEAD.match(text, tag.end())
-        service = tag["tag"]
-    else:
-        head = _HEAD.match(text, end)
-    assert head is not None  # every part of it may be absent
-    if head.lastindex and (word := next(filter(None, head.group("l1", "b1", "l2", "b2", "l3", "b3")), None)):
-        grade = level(word)
-    elif before:
-        grade = next((found for w in before.split() if (found := level(w.strip("[]():,")))), "")
-    message = text[head.end():]
-    return Piece(message or text[end:].strip() or text, *time, grade, service)

@@ -117,8 +117,8 @@ def _priced_apart(stated: Bounds, counted: Count) -> str:
 
 
 _MATRIX_OPS = ("linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "dot", "scaled_dot_product_attention")
-_UNIT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "fp8",
-         "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8"}
+_UNIT = {"float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
+         "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8"}
 
 
 def _roof(launch: Launch) -> str:

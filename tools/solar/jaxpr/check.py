@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from enlist.tools.solar.graph import ITEM_BITS, Graph
+from enlist.tools.solar.jaxpr.attributes import multiplied_as
 from enlist.tools.solar.jaxpr.capture import start, traced
 from enlist.tools.solar.jaxpr.load import load_function
 from enlist.tools.solar.jaxpr.lower import Lowering
@@ -55,7 +56,9 @@ class _Counting(Lowering):
         made = super().operator(eqn, inputs, scope)
         family, flop = self._matrix_work(eqn, before)
         size = _bytes(v.aval for v, value in zip(eqn.invars, inputs, strict=True) if isinstance(value, str))
-        key = (eqn.primitive.name, family, dtype_of(eqn.invars[0].aval) if eqn.invars else "none", flop,
+        own = dtype_of(eqn.invars[0].aval) if eqn.invars else "none"
+        dtype = (multiplied_as(eqn) if eqn.primitive.name == "dot_general" else None) or own
+        key = (eqn.primitive.name, family, dtype, flop,
                size + _bytes(v.aval for v in eqn.outvars))
         self.launches[key] += scope.repeat
         return made

@@ -5,8 +5,12 @@ so that the same primitive of the same operands has the same result, random numb
 and kernels from outside stay, and so do updates in place and what hands values from turn to turn.
 """
 
+from collections import Counter
+from collections.abc import Iterable
+
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.jaxpr.rules import IN_PLACE, RULES
+from enlist.tools.solar.rules.lean import LEFT_OUT
 from enlist.tools.solar.rules.once import replaced
 
 _TURNING = frozenset(("lax.carry", "loop_slice", "lax.stack", "lax.written", "lax.shard", "lax.copy"))
@@ -40,7 +44,21 @@ def once(graph: Graph) -> Graph:
                                   slots=("0",), outputs=(mine,), attributes={}, repeat=node.repeat))
             else:
                 same[mine] = other
-    return replaced(graph, nodes, same) if nodes != list(graph.nodes) else graph
+    if nodes == list(graph.nodes):
+        return graph
+    runs = _runs(graph.nodes) - _runs(nodes)
+    told = (LEFT_OUT + ", ".join(f"{n} {op}" for op, n in sorted(runs.items())),) if runs else ()
+    made = replaced(graph, nodes, same)
+    return made.model_copy(update={"assumed": (*made.assumed, *told)})
+
+
+def _runs(nodes: Iterable[Node]) -> Counter[str]:
+    """How often each operator runs that is no view."""
+    runs: Counter[str] = Counter()
+    for node in nodes:
+        if node.op not in _VIEWS:
+            runs[node.op] += node.repeat
+    return runs
 
 
 def _signature(graph: Graph, node: Node) -> tuple[object, ...]:

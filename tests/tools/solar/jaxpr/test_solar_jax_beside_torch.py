@@ -110,3 +110,15 @@ def test_the_second_count_is_that_of_xla_for_one_operator(operator: str, shapes:
     function = eval(f"lambda a, b: {operator}", {"lax": lax, "jnp": jnp})
     said = jax.jit(function).lower(*(jax.ShapeDtypeStruct(s, "float32") for s in shapes)).cost_analysis()
     assert again.matmul_flop + again.convolution_flop == said["flops"]
+
+
+def test_the_time_of_a_float32_product_is_checked(jax_file: Callable[..., Path]) -> None:
+    path = jax_file("fn = lambda x, w: x @ w", "(8192, 8192)", "(8192, 8192)")
+    assert {v.status for v in verdicts(bounds(capture(path), H100), count(path))} == {"confirmed"}
+
+
+def test_work_that_is_done_once_is_not_refuted_by_a_count_of_all(jax_file: Callable[..., Path]) -> None:
+    path = jax_file("fn = lambda x, w: x @ w + x @ w", "(512, 512)", "(512, 512)")
+    made = verdicts(bounds(capture(path), H100), count(path))
+    assert {v.status for v in made} == {"not_checked"}
+    assert "1 lax.dot_general" in made[0].reason

@@ -19,7 +19,7 @@ from enlist.tools.solar.loops.tool import EqualsInput, EqualsOutput, Language
 
 DEFAULT_DEVICES = ("H100",)  # a family: both variants
 SWEEP = ("float16", "bfloat16")
-MODEL_KINDS = ("python-model", "training-script", "source-code")
+MODEL_KINDS = ("python-model", "training-script", "jax-function", "source-code")
 
 
 def act(work: Work, state: State) -> Draft:

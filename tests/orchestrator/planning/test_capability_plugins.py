@@ -15,7 +15,7 @@ TEA = Capability(id="tea_tasting", asks="name a tea by its leaves", reads=("imag
 def test_every_kind_that_a_capability_names_is_in_the_vocabulary():
     named = {k for c in load_capabilities().values() for k in (*c.reads, *c.writes, *c.needs, *c.companions)}
     assert named <= set(artifact_kinds())
-    only_sniffed = {"jax-function", "loop-nest", "timings"}  # known by content, read by nothing yet
+    only_sniffed = {"loop-nest", "timings"}  # known by content, read by nothing yet
     assert set(artifact_kinds()) - named == {"checks", "report"} | only_sniffed
 
 

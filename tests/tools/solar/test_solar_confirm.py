@@ -84,3 +84,12 @@ def test_a_bound_far_below_the_second_count_is_not_called_safe(gpt2: Graph, gpt2
         assert made.status == "not_checked" and "safe side" not in made.reason
         assert made.recounted_s is not None and duration(made.stated_s) in made.reason
         assert duration(made.recounted_s) in made.reason
+
+
+@pytest.mark.parametrize(("forward", "reason"), [
+    ("a @ b + a @ b", "left out of the bounds"), ("(a @ b)[:, :8]", "elements of b are read"),
+    ("a @ a.t()", "its own transpose")])
+def test_what_bounds_leave_out_is_not_refuted_and_named(model_file: Callable[..., Path], forward: str,
+                                                        reason: str) -> None:
+    made = both(model_file(forward, "torch.rand(512, 512), torch.rand(512, 512)"))
+    assert {v.status for v in made} == {"not_checked"} and all(reason in v.reason for v in made)

@@ -36,10 +36,11 @@ def tags(graph: Graph) -> dict[str, str]:
 
 
 def values(graph: Graph) -> dict[str, float | str]:
-    """By tensor, the number that all of its elements are, or "eye" for an identity matrix."""
+    """By tensor, the number that all of its elements are, or "eye" for an identity matrix. Gradients are ones only
+    because a loss that stands in for the true one is a sum."""
     found: dict[str, float | str] = {}
     for node in graph.nodes:
-        if len(node.outputs) != 1:
+        if len(node.outputs) != 1 or node.phase != "forward":
             continue
         out, number = node.outputs[0], node.attributes.get("fill_value", node.attributes.get("s"))
         if node.op in _FILLED:

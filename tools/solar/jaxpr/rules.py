@@ -13,6 +13,7 @@ from typing import Any
 
 from enlist.tools.solar.jaxpr import elements
 from enlist.tools.solar.jaxpr.elements import left
+from enlist.tools.solar.rules.elements import floating
 from enlist.tools.solar.rules.extent import window_pairs, window_touched
 from enlist.tools.solar.work import Call, Nest, Rule, Work
 
@@ -194,7 +195,7 @@ def _scatter(call: Call) -> Work:
     """Indices that depend on data may all lie outside, where nothing is written."""
     base, updates = call.first(), call.tensor("2")
     many = min(updates.elements if updates else 0, base.elements)
-    sums = call.node.op != "lax.scatter"
+    sums = call.node.op != "lax.scatter" and floating(call)
     return Work("vector", vector_flop=many if sums else 0, reads={base.id: many if sums else 0}, surely={base.id: 0},
                 writes=many if call.attribute("known", False) else 0)
 

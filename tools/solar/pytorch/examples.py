@@ -27,22 +27,29 @@ class Seen:
         self.recorder = Recorder()
         self._tags: dict[str, str] = {}
         self._looked: dict[int, tuple[str, Any]] = {}  # by storage, which is held so that its address stays its own
+        self._spans: dict[int, list[tuple[int, int]]] = {}  # first byte and end of what is known to see a storage
 
     def of(self, tensor: Any, role: str) -> str:
         """ "upper", "lower", "diagonal" or a mask of minus infinity of an input or a buffer, "zero" of an input, else
         "dense"."""
-        looked = self._looked.get(tensor.untyped_storage()._cdata)
-        if looked is not None:
-            tag = looked[0]
-        elif (real := self.recorder.real(tensor)) is not None:
-            tag = _looks(real) if real.numel() <= _LARGEST else "dense"
-        elif self.recorder.known(tensor):
-            tag = self._recorded().get(self.recorder.id_of(tensor), "dense")
-        else:
-            return "dense"
+        tag = self._tag(tensor)
         if tag == "zero" and role == "input" and (tensor.is_floating_point() or tensor.is_complex()):
             return tag
         return _SHAPES.get(tag, "dense") if tensor.dim() >= 2 else "dense"
+
+    def _tag(self, tensor: Any) -> str:
+        looked = self._looked.get(tensor.untyped_storage()._cdata)
+        if looked is not None:
+            return looked[0]
+        if (real := self.recorder.real(tensor)) is not None:
+            return _looks(real) if real.numel() <= _LARGEST else "dense"
+        return self._recorded().get(self.recorder.id_of(tensor), "dense") if self.recorder.known(tensor) else "dense"
+
+    def hold(self, tensors: list[Any]) -> None:
+        """Take in every tensor that the call can reach, so that `moved` knows which share bytes."""
+        for tensor in tensors:
+            if (span := _span(tensor)) is not None:
+                self._spans.setdefault(tensor.untyped_storage()._cdata, []).append(span)
 
     def look(self, tensors: list[Any]) -> None:
         """Look at the values of those that are on the CPU and small."""
@@ -53,7 +60,15 @@ class Seen:
                 self._looked[tensor.untyped_storage()._cdata] = (_looks(tensor), tensor.untyped_storage())
 
     def moved(self, tensor: Any) -> Any:
-        """The tensor on the meta device, with what is known of it."""
+        """The tensor on the meta device, with what is known of it. One that was made in a piece with others and has no
+        byte in common with any (`torch.randn(2, ...).unbind()`) gets a storage of its own."""
+        import torch
+
+        span, held = _span(tensor), self._spans.get(tensor.untyped_storage()._cdata, [])
+        if span is not None and len(held) > 1 and sum(a < span[1] and span[0] < b for a, b in held) == 1:
+            made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+            self._looked[made.untyped_storage()._cdata] = (self._tag(tensor), made.untyped_storage())
+            return made
         made = tensor.detach().to("meta")
         looked = self._looked.get(tensor.untyped_storage()._cdata)
         if looked is not None:
@@ -70,6 +85,18 @@ class Seen:
                 for output in node.outputs[:1]:
                     self._tags[output] = derived(node.op, tags, node.attributes, shapes, tensors[output].shape)
         return self._tags
+
+
+def _span(tensor: Any) -> tuple[int, int] | None:
+    """The bytes of its storage between which a plain tensor on the meta device lies; None for any other."""
+    import torch
+
+    if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "meta" or (
+            not tensor.numel() or tensor.is_conj() or tensor.is_neg()):
+        return None
+    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    first, size = tensor.storage_offset(), tensor.element_size()
+    return first * size, (first + last + 1) * size
 
 
 def _looks(tensor: Any) -> str:

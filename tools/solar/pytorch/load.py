@@ -83,7 +83,10 @@ def load_model(path: Path, target: str | None = None, name: str | None = None, i
     if not isinstance(module, torch.nn.Module):
         raise EnlistError("bad_input", f"{name}: {target or 'Model'} made a {type(module).__name__}",
                           allowed="a torch.nn.Module or a function")
-    seen.look([*module.buffers(), *torch.utils._pytree.tree_leaves(examples)])
+    leaves = torch.utils._pytree.tree_leaves
+    seen.look([*module.buffers(), *leaves(examples)])
+    seen.hold([*module.parameters(), *leaves([vars(m) for m in module.modules()]), *leaves(dict(vars(file))),
+               *leaves(examples)])
     module = module.train(training).to("meta")
     kwargs = examples if isinstance(examples, dict) else {}
     if isinstance(examples, torch.Tensor):

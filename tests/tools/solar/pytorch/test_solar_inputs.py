@@ -76,3 +76,17 @@ def test_dynamic_dimensions_are_tried_and_said(model_file: Write) -> None:
     graph = capture(model_file(text=TEXT + INPUTS), dynamic="batch,length")
     assert graph.assumed[-2:] == ("symbol batch: 16 here, and captured at 33 too",
                                   "symbol length: 32 here, and captured at 65 too")
+
+
+@pytest.mark.parametrize(("made", "moved"), [
+    ("torch.rand(2, 16, 8).unbind()", 2 * 16 * 8), ("torch.rand(2, 16, 8).triu().unbind()", 2 * 36),
+    ("(lambda t: (t[:16], t[8:24]))(torch.rand(24, 8))", 16 * 8), ("[torch.rand(16, 8)] * 2", 16 * 8)])
+def test_inputs_cut_from_one_piece_count_apart_only_where_no_byte_is_in_both(model_file: Write, made: str, moved: int,
+                                                                             ) -> None:
+    """Of those that overlap the larger one is charged; of an upper triangle of 16 x 8 its 36 elements are read."""
+    from enlist.tools.solar.hardware import resolve
+    from enlist.tools.solar.pricing.bounds import bounds
+
+    text = (f"import torch\nclass Model(torch.nn.Module):\n    def forward(self, a, b):\n        return a.sum() + "
+            f"b.sum()\ndef get_inputs():\n    return [*{made}]\n")
+    assert bounds(capture(model_file(text=text)), resolve(["H100"])).fused_bytes == 4 * (moved + 1)

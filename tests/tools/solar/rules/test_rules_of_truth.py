@@ -50,7 +50,8 @@ class Truth:
     counter: str = ""  # an expression over torch that its counter counts right
 
 
-def mm(name: str, op: str, operands: Mapping[str, Any], output: Any, flop: int, counter: str = "", **more: Any) -> Truth:
+def mm(name: str, op: str, operands: Mapping[str, Any], output: Any, flop: int, counter: str = "",
+       **more: Any) -> Truth:
     return Truth(name, op, operands, output, flop, counter=counter, attributes=more)
 
 

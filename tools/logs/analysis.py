@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from enlist.tools.logs.batch import Accounting, Batch, Ref, Source
 from enlist.tools.logs.clock.reader import Clock
-from enlist.tools.logs.framing import batches
+from enlist.tools.logs.framing import Framer, batches
 from enlist.tools.logs.incident.infer import infer
 from enlist.tools.logs.incident.model import Incident
 from enlist.tools.logs.reading import Found, Limits, found, read
+from enlist.tools.logs.reading.window import part
 from enlist.tools.logs.signals.found import Grid, grid, signals
 from enlist.tools.logs.signals.signal import Signal
 from enlist.tools.logs.signals.tally import Series, Tally
@@ -89,12 +90,21 @@ def analyse(paths: Sequence[str | os.PathLike[str]], options: Options | None = N
     options = options or Options()
     begun = time.perf_counter()
     counted = Counted()
-    every = found(paths, counted.account, options.limits)
+    every = [windowed(one, options) for one in found(paths, counted.account, options.limits)]
     for batch in records(every, counted.account, options):
         counted.add(batch, options)
         if progress is not None:
             progress(counted.account.bytes_read)
     return concluded(counted, every, options, begun)
+
+
+def windowed(one: Found, options: Options) -> Found:
+    """A source of which only the part in the window will be read, where that can be told without reading it."""
+    if one.path is None:
+        return one
+    framer = Framer(Accounting(), lambda source: Clock(source.modified, options.offset))
+    where = part(one.path, options.since, options.until, framer.stated(Source(0, one.name, modified=one.modified)))
+    return one if where is None else replace(one, part=where)
 
 
 def records(every: Sequence[Found], account: Accounting, options: Options) -> Iterable[Batch]:

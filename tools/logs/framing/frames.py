@@ -59,6 +59,16 @@ class Framer:
         self._lines(block.numbers, block.offsets, block.texts)
         return [*done, *self._flush(keep=True)]
 
+    def stated(self, source: Source) -> Callable[[str], int | None]:
+        """Tells of a line of a source the time that it states with its year, or None."""
+        self._source, self._clock = source, self._make(source)
+
+        def time_of(text: str) -> int | None:
+            piece = self._read(text)
+            return piece.time if piece is not None and piece.how != "year-inferred" else None
+
+        return time_of
+
     def finish(self) -> list[Batch]:
         """What is still open."""
         return self._flush(keep=False)

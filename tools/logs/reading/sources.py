@@ -14,8 +14,9 @@ from typing import BinaryIO, cast
 from enlist.tools.logs.batch import Accounting, Block, Source
 from enlist.tools.logs.reading.lines import blocks as blocks_of
 from enlist.tools.logs.reading.names import in_order, rotation, service
-from enlist.tools.logs.reading.openers import Limits, Stream, packing, pieces, unpacked
+from enlist.tools.logs.reading.openers import PIECE, Limits, Stream, packing, pieces, unpacked
 from enlist.tools.logs.reading.text import encoding_of, is_binary
+from enlist.tools.logs.reading.window import Part
 from enlist.tools.runtime.errors import EnlistError
 
 HEAD = 1 << 16
@@ -30,6 +31,7 @@ class Found:
     size: int | None
     path: Path | None
     opened: Callable[[], AbstractContextManager[Stream]]
+    part: Part | None = None
 
 
 def found(paths: Sequence[str | os.PathLike[str]], account: Accounting, limits: Limits) -> list[Found]:
@@ -49,6 +51,9 @@ def read(every: Sequence[Found], account: Accounting, limits: Limits) -> Iterato
     """Blocks of lines of sources in their order. A source that cannot be read to its end is noted; others come."""
     for number, one in enumerate(every):
         try:
+            if one.part is not None and one.path is not None:
+                yield from _read_part(number, one, one.path, one.part, account, limits)
+                continue
             with one.opened() as stream:
                 yield from _read_one(number, one, stream, account, limits)
         except EnlistError as error:
@@ -73,6 +78,24 @@ def _read_one(number: int, one: Found, stream: Stream, account: Accounting, limi
         yield from pieces(stream, False, limits)
 
     yield from blocks_of(source, mark, whole(), limits, account)
+
+
+def _read_part(number: int, one: Found, path: Path, part: Part, account: Accounting,
+               limits: Limits) -> Iterator[Block]:
+    with open(path, "rb") as file:
+        encoding, _ = encoding_of(file.read(HEAD))
+        source = Source(number, one.name, service(rotation(one.name)[0]), encoding, one.modified)
+        file.seek(part.first)
+
+        def within() -> Iterator[bytes]:
+            left = part.stop - part.first
+            while left > 0 and (piece := file.read(min(PIECE, left))):
+                left -= len(piece)
+                yield piece
+
+        outside = (one.size or part.stop) - (part.stop - part.first)
+        account.note(one.name, f"{outside} bytes outside the window were not read")
+        yield from blocks_of(source, 0, within(), limits, account, first_line=part.line, first_byte=part.first)
 
 
 def first(stream: Stream) -> tuple[bytes, bool]:

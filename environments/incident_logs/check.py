@@ -21,12 +21,14 @@ LINES = 3000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what is wrong; 0 where nothing is."""
     parser = argparse.ArgumentParser(prog="check", description=__doc__.split("\n")[0])
-    parser.add_argument("cause", nargs="*", default=list(causes()), choices=[*causes(), []])
+    parser.add_argument("cause", nargs="*", help="all if none is given")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--tell", action="store_true")
     given = parser.parse_args(arguments)
+    if unknown := [name for name in given.cause if name not in causes()]:
+        parser.error(f"no such cause: {', '.join(unknown)}; there are {', '.join(causes())}")
     faulty = total = 0
-    for cause in given.cause:
+    for cause in given.cause or causes():
         for shape in SHAPES:
             for seed in range(given.seeds):
                 plain = Plot(cause, shape, seed, LINES)

@@ -41,8 +41,12 @@ def lines(files: Mapping[str, bytes]) -> list[Line]:
     found: list[Line] = []
     late: list[tuple[str, int, str, str]] = []
     for name, data in files.items():
+        forms = list(_FORMS)
         for number, text in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
-            form = next((form for pattern, form in _FORMS if pattern.search(text[:120])), None)
+            place = next((i for i, (pattern, _) in enumerate(forms) if pattern.search(text[:120])), None)
+            if place:  # most lines of a file have the form of the line before
+                forms.insert(0, forms.pop(place))
+            form = forms[0][1] if place is not None else None
             if form in ("klog", "syslog3164"):
                 late.append((name, number, text, form))
             elif form is not None and (at := decode(text, form, 0.0)) is not None:

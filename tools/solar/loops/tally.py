@@ -47,7 +47,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]], 
     statement = one.statement
     product = _product(one, ties)
     joins = spine(statement.value) if product else []
-    written_flop = written_special = vector = special = 0
+    written_flop = written_special = vector = special = saved = 0
     tied = _tied(one, ties)
 
     def charge(kind: str, exprs: list[Expr], amount: int, each: int, space: Space, sets: tuple[Set, ...]) -> int:
@@ -64,8 +64,11 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]], 
         written_flop += flop * turns
         written_special += (functions + divides) * turns
         once = values([expr], event.space, event.sets, tied)
+        alone = charge("vector", [expr], flop * once, flop, event.space, event.sets)
         if not any(expr is node for node in joins):
-            vector += charge("vector", [expr], flop * once, flop, event.space, event.sets)
+            vector += alone
+        else:  # its products are among the work of the sum; what other statements multiply too is saved there
+            saved += flop * once - alone
         special += charge("special", [expr], functions * once, functions, event.space, event.sets)
         if divides:
             apart = values([expr.args[1]], event.space, event.sets, tied)
@@ -88,7 +91,7 @@ def tally(one: Placed, dtypes: Mapping[str, str], ties: Mapping[str, set[str]], 
         whole, why = cheapest[0], "products in their cheapest order" if sum(cheapest) < 2 * points else ""
         vector += charge("first sums", product, cheapest[1], 1, one.space, (where,))
     less += [why] if why else []
-    again = charge("matrix", product, whole, 2, one.space, (where,))
+    again = max(0, charge("matrix", product, whole, 2, one.space, (where,)) - saved)
     if again < whole:
         whole = again
         less.append("what another statement computes too is computed once")

@@ -203,15 +203,14 @@ class Miner:
         assert self._template is not None
         head = cut(message)
         number = self._numbers.get(self._shape(key_of(head))) if shape is None else self._now(shape)
-        text, layout = message, ""
-        if "{" in head:
-            end = len(head) - head.endswith(CUT)
-            text, layout = canonical(head[:end])
-            text += message[end:]
+        end = len(head) - head.endswith(CUT)
+        text, layout = canonical(head[:end]) if "{" in head else (head[:end], "")
         id = self._template.get(number, _ANYTHING.id) if number is not None else _ANYTHING.id
         values = self._values(id, text) if number is not None else None
         if values is None:
-            id, values = self._nearest(text)
+            id, values = self._nearest(text + message[end:])
+        elif end < len(message):
+            values[-1] += message[end:]
         return id, [*values, layout] if layout else values
 
     def outcome(self, message: str, shape: int) -> str:

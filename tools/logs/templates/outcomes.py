@@ -18,7 +18,8 @@ _NUMBERED = (
     ("return", "exit", re.compile(rf"return(?:ed)?[ _-]?(?:code|status){_END}{_CODE}")),
     ("rc", "exit", re.compile(rf"(?<![a-z0-9])rc[\"']?\s*[:=]\s*[\"']?{_CODE}")),
     ("retcode", "exit", re.compile(rf"retcode[\"']?\s*[:=]?\s*[\"']?{_CODE}")),
-    ("sig", "signal", re.compile(rf"signal\s*[:=]?\s*(?:sig)?({_SIGNALS}|\d{{1,2}})(?!\w)|(?<!\w)sig({_SIGNALS})(?!\w)")),
+    ("sig", "signal", re.compile(
+        rf"signal\s*[:=]?\s*(?:sig)?({_SIGNALS}|\d{{1,2}})(?!\w)|(?<!\w)sig({_SIGNALS})(?!\w)")),
     ("http", "http", re.compile(
         r"""http(?:/\d(?:\.\d)?["']?\s+|(?:[ _-]?(?:status|error|code))*["']?[: =]+)([1-5]\d\d)(?!\w)""")),
     ("status", "http", re.compile(r"""status(?:[ _-]?code)?["']?\s*[:=]?\s*["']?([1-5]\d\d)(?!\w)""")),

@@ -39,6 +39,7 @@ _DOTTED = re.compile(r"(?:[\w$-]+\.)+[\w$-]+$")
 _NAME = re.compile(r".+[._$#@&+/\\:~*-].|.*[a-z][A-Z]|[A-Z][A-Z_]+$", re.S)
 _LETTERS = re.compile("[A-Za-z]{2,}")
 _LONGEST_GROUP = 6
+_LONGEST_VALUE = 300
 
 
 class Element(NamedTuple):
@@ -94,6 +95,10 @@ def _raw(shape: str) -> list[Element]:
                 text, at = text[: split.end()], start + split.end()
             tail = _TAIL.search(text)
             word = text[: tail.start()] if tail and tail.start() else text
+            if out and out[-1].key == "=" and out[-1].end == start and (close := _closing(shape, at)):
+                out.append(Element(SLOT, False, start, close))
+                at = close
+                continue
             out.append(_named(word, start, out, before, shape))
             before = word.lower()
             continue
@@ -101,6 +106,16 @@ def _raw(shape: str) -> list[Element]:
             out.append(Element(SLOT, False, start, at))
         before = text
     return out
+
+
+def _closing(shape: str, at: int) -> int:
+    """Behind the bracket that closes the one at `at`; 0 where there is none."""
+    depth = 0
+    for end in range(at, min(len(shape), at + _LONGEST_VALUE)):
+        depth += (shape[end] in "{[(") - (shape[end] in "}])")
+        if depth <= 0:
+            return end + 1 if end > at else 0
+    return 0
 
 
 def _named(word: str, start: int, out: list[Element], before: str, shape: str) -> Element:
@@ -113,7 +128,9 @@ def _named(word: str, start: int, out: list[Element], before: str, shape: str) -
         return Element(word, False, start, end)
     told = shape[:start].rstrip()[-1:]
     no_word = word.lower() in NO_WORDS and (told in ("=", ":", ",", "(", "[") or before in ("is", "was", "to", "from"))
-    if (out and told == "=") or word in CALENDAR or no_word or (out and _DOTTED.match(word)):
+    # Early in a line, before a colon, a dotted name is the place in a program that speaks.
+    dotted = out and _DOTTED.match(word) and (len(out) > 2 or not shape.startswith(":", end))
+    if (out and told == "=") or word in CALENDAR or no_word or dotted:
         return Element(SLOT, False, start, end)
     alone = told in ("(", "[") and shape[end : end + 1] in (")", "]")
     soft = bool(out) and (alone or before in BEFORE_NAMES or _NAME.match(word) is not None)

@@ -33,6 +33,8 @@ def memory(graph: Graph, device: Device) -> MemoryBound:
             kind = "optimizer" if any(w in name for w in _STATE_WORDS) else (
                 "kv_cache" if any(w in name for w in _CACHE_WORDS) else "inputs")
             sizes[kind] += size
+        elif tensor.is_output and phases.get(tensor.id) == "optimizer":
+            continue  # a step may write weights and states in their own place, as torch.optim does
         elif tensor.is_output:
             sizes["gradients" if phases.get(tensor.id) == "backward" else "outputs"] += size
         elif tensor.id in later and phases.get(tensor.id) == "forward":

@@ -68,8 +68,8 @@ def _trees(events: Iterable[Mapping[str, Any]]) -> list[_Op]:
     for number, event in enumerate(ordered):
         args = _args(event)
         op = _Op(number, event["name"], float(event["ts"]), float(event["dur"]), _shapes(args),
-                 args.get("External id", args.get("external id")))
-        threads[(event.get("pid"), event.get("tid"))].append(op)
+                 _id(args.get("External id", args.get("external id"))))
+        threads[(_id(event.get("pid")), _id(event.get("tid")))].append(op)
     for ops in threads.values():
         open_now: list[_Op] = []
         for op in ops:
@@ -86,13 +86,14 @@ def _trees(events: Iterable[Mapping[str, Any]]) -> list[_Op]:
 def _on_device(device: Sequence[Mapping[str, Any]], ops: list[_Op],
                launches: Sequence[Mapping[str, Any]]) -> list[Activity]:
     by_external = {op.external: op for op in ops if op.external is not None}
-    by_correlation = {c: _args(e) | {"event": e} for e in launches if (c := _args(e).get("correlation")) is not None}
+    by_correlation = {c: _args(e) | {"event": e} for e in launches
+                      if (c := _id(_args(e).get("correlation"))) is not None}
     found = []
     for event in sorted(device, key=lambda e: e["ts"]):
         args = _args(event)
-        launch = by_correlation.get(args.get("correlation"), {})
+        launch = by_correlation.get(_id(args.get("correlation")), {})
         external = next((x for source in (args, launch) for key in ("External id", "external id")
-                         if (x := source.get(key)) is not None), None)
+                         if (x := _id(source.get(key))) is not None), None)
         op = by_external.get(external) or _enclosing(ops, launch.get("event"))
         found.append(_activity(event["name"], float(event["dur"]), op))
     return found
@@ -124,6 +125,11 @@ def _shapes(args: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
 def _args(event: Mapping[str, Any]) -> dict[str, Any]:
     args = event.get("args")
     return args if isinstance(args, dict) else {}
+
+
+def _id(value: Any) -> int | str | None:
+    """A number or a name; None for what the format has no place for, such as a list."""
+    return value if isinstance(value, int | str) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Which profiler a file comes from, by its content; its name decides nothing."""
 
+import csv
 import gzip
 import json
 import zlib
@@ -42,10 +43,14 @@ def read_profile(path: Path) -> Profile:
 
 def _by_text(text: str, name: str) -> Profile:
     if not text.lstrip().startswith(("{", "[")):
-        if is_ncu(text):
-            return read_ncu(text, name)
-        if is_nsys_summary(text):
-            return read_nsys_summary(text, name)
+        try:
+            if is_ncu(text):
+                return read_ncu(text, name)
+            if is_nsys_summary(text):
+                return read_nsys_summary(text, name)
+        except csv.Error as error:  # a field without an end, for example
+            raise EnlistError("bad_input", f"{name} is no CSV: {error}", allowed=_ALLOWED,
+                              fix="export it again; the file may be cut off") from error
         raise EnlistError("bad_input", f"{name} is no profile that is known here", allowed=_ALLOWED,
                           fix="export the profile in one of these formats")
     try:

@@ -132,7 +132,7 @@ def test_marks_of_steps_divide_the_time(tmp_path: Path, traced: tuple[Graph, Pat
 @pytest.mark.parametrize("text", [
     "{", "{}", "[]", '{"traceEvents": 3}', '{"traceEvents": []}', '{"traceEvents": [1, null, {"ph": "X"}]}',
     '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": "soon", "dur": NaN}]}', "", "hello",
-    "[" * 100_000])
+    "[" * 100_000, '"ID","Kernel Name"\n"' + "x" * 200_000])
 def test_what_is_no_profile_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "trace.json").write_text(text)
     with pytest.raises(EnlistError) as caught:
@@ -146,3 +146,9 @@ def test_a_cut_archive_and_a_missing_file_are_told_apart(tmp_path: Path, traced:
         with pytest.raises(EnlistError) as caught:
             read_profile(tmp_path / name)
         assert caught.value.code == code
+
+
+def test_ids_that_are_none_leave_the_times(tmp_path: Path) -> None:
+    events = [op("aten::mm", 0, 10, [1], [[2, 2], [2, 2]]), launch(1, 1, **{"External id": {"a": 1}}),
+              kernel("sgemm", 20, 5, correlation=[5], **{"External id": {}})]
+    assert sum(a.seconds for a in read(events, tmp_path).activities) == pytest.approx(5e-6)

@@ -67,6 +67,13 @@ def test_a_step_reads_and_writes_parameters_and_states(model_file: Write, traini
     assert sum(t.nbytes(t.elements) for t in graph.tensors if t.name.startswith("optimizer.")) == weights * states
 
 
+def test_a_step_in_place_holds_weights_and_states_once(model_file: Write) -> None:
+    graph = trained(model_file, "self.l(a)", "torch.rand(32, 8)", TWO_LAYERS, "step:adam")
+    held = bounds(graph, resolve(["H100 PCIe"])).devices[0].memory
+    assert held.optimizer == 2 * held.weights > 0
+    assert held.total == 3 * held.weights + held.inputs + 4  # the loss
+
+
 def test_another_optimizer_runs_its_own_step(model_file: Write) -> None:
     graph = trained(model_file, "self.l(a)", "torch.rand(32, 8)", TWO_LAYERS, "step",
                     "def get_optimizer(p): return torch.optim.RMSprop(p)\n")

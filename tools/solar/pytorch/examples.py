@@ -94,8 +94,8 @@ def _span(tensor: Any) -> tuple[int, int] | None:
     if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "meta" or (
             not tensor.numel() or tensor.is_conj() or tensor.is_neg()):
         return None
-    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    first, size = tensor.storage_offset(), tensor.element_size()
+    last = int(sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)))
+    first, size = int(tensor.storage_offset()), tensor.element_size()
     return first * size, (first + last + 1) * size
 
 

@@ -6,7 +6,7 @@ paired difference is tested by flipping signs of whole tasks (exactly up to `EXA
 leaderboard are adjusted by Holm's step-down method (Scandinavian Journal of Statistics 6 (1979) 65).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -111,13 +111,13 @@ def _blocks(n: int) -> list[int]:
     return [min(size, DRAWS - start) for start in range(0, DRAWS, size)]
 
 
-def _draw(columns: Sequence[np.ndarray], seed: int, statistic: object) -> np.ndarray:
+def _draw(columns: Sequence[np.ndarray], seed: int, statistic: Callable[..., np.ndarray]) -> np.ndarray:
     """[DRAWS] values of a statistic of the columns' sums over clusters drawn with replacement."""
     random, n = np.random.default_rng(seed), len(columns[0])
     found = []
     for size in _blocks(n):
         drawn = random.integers(0, n, (size, n))
-        found.append(statistic(*(column[drawn].sum(axis=1) for column in columns)))  # type: ignore[operator]
+        found.append(statistic(*(column[drawn].sum(axis=1) for column in columns)))
     return np.concatenate(found)
 
 

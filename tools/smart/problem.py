@@ -7,6 +7,7 @@ the analyst's route). The pool is columnar: `PoolColumns` is checked once, `Team
 terms lie on the grid of `enlist.tools.smart.grid`, so utilities are exact and comparable to the last bit.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,8 +55,7 @@ class PoolColumns:
 
     def __post_init__(self) -> None:
         if not self.sorted and len(set(self.ids)) != len(self.ids):
-            seen: set[str] = set()
-            twice = next(card for card in self.ids if card in seen or seen.add(card))  # type: ignore[func-returns-value]
+            twice = next(card for card, count in Counter(self.ids).items() if count > 1)
             raise refuse("a card id stands twice in the pool", twice, "distinct card ids", "drop one of the two cards")
         if self.vectors is not None:
             vectors = np.asarray(self.vectors)

@@ -102,7 +102,7 @@ def join(profile: Profile, graph: Graph, terms: Sequence[TermLike]) -> Joined:
         shape = graph.by_id[node.inputs[0]].shape if node.inputs else None
         slots[names[place]] += [(place, shape)] * node.repeat
     calls, loose = _calls(profile.activities, set(names))
-    measured: Counter[int] = Counter()
+    measured: dict[int, float] = Counter()
     for name, many in calls.items():
         for call in _assign(many, slots[name], measured):
             loose.append(Activity(call.name, call.seconds))
@@ -162,7 +162,7 @@ def _calls(activities: Iterable[Activity], names: set[str]) -> tuple[dict[str, l
 
 
 def _assign(calls: list[_Call], slots: list[tuple[int, tuple[int, ...] | None]],
-            measured: Counter[int]) -> list[_Call]:
+            measured: dict[int, float]) -> list[_Call]:
     """Give calls to slots of the same name, equal shapes first; returns the calls that no slot is left for."""
     by_shape: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
     for place, shape in slots:
@@ -187,9 +187,9 @@ def _assign(calls: list[_Call], slots: list[tuple[int, tuple[int, ...] | None]],
     return []
 
 
-def _cycle(calls: Sequence[_Call], places: Sequence[int], measured: Counter[int]) -> None:
+def _cycle(calls: Sequence[_Call], places: Sequence[int], measured: dict[int, float]) -> None:
     for number, call in enumerate(calls):
-        measured[places[number % len(places)]] += call.seconds  # type: ignore[assignment]
+        measured[places[number % len(places)]] += call.seconds
 
 
 def _steps(calls: dict[str, int], slots: dict[str, int]) -> int:
@@ -198,7 +198,7 @@ def _steps(calls: dict[str, int], slots: dict[str, int]) -> int:
     return max(ratios, key=lambda r: (ratios[r], -r)) if ratios else 1
 
 
-def _by_family(loose: list[Activity], terms: Sequence[TermLike], families: dict[int, str], measured: Counter[int],
+def _by_family(loose: list[Activity], terms: Sequence[TermLike], families: dict[int, str], measured: dict[int, float],
                rows: list[Row], marked: int | None) -> tuple[list[Activity], int]:
     """Join kernels by family; returns what is left and the number of iterations."""
     ran: dict[str, list[Activity]] = defaultdict(list)
@@ -225,9 +225,9 @@ def _by_family(loose: list[Activity], terms: Sequence[TermLike], families: dict[
 
 
 def _left(loose: Iterable[Activity], steps: int) -> tuple[Left, ...]:
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for activity in loose:
-        seconds[activity.name] += activity.seconds  # type: ignore[assignment]
+        seconds[activity.name] += activity.seconds
         counts[activity.name] += activity.count
-    return tuple(Left(name, s / steps, counts[name]) for name, s in seconds.most_common())
+    return tuple(Left(name, s / steps, counts[name]) for name, s in sorted(seconds.items(), key=lambda item: -item[1]))

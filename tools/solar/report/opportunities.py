@@ -96,10 +96,10 @@ def _moved(graph: Graph, made: Bounds, priced: Mapping[str, Phase]) -> dict[str,
 
 
 def _fusion(graph: Graph, made: Bounds, one: DeviceBounds) -> list[Opportunity]:
-    saved: Counter[str] = Counter()
+    saved: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for term, gain in zip(one.terms, fusion_gains(graph, made, one), strict=True):
-        saved[spelled(term.op)] += gain  # type: ignore[assignment]
+        saved[spelled(term.op)] += gain
         counts[spelled(term.op)] += 1
     return [Opportunity("fusion", _many(counts[op], op), seconds,
                         "fuse with its neighbours, so that what lies between stays on chip")
@@ -107,10 +107,10 @@ def _fusion(graph: Graph, made: Bounds, one: DeviceBounds) -> list[Opportunity]:
 
 
 def _estimated_gaps(one: DeviceBounds) -> list[Opportunity]:
-    saved: Counter[str] = Counter()
+    saved: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for term in one.terms:
-        saved[spelled(term.op)] += max(0.0, term.estimate_s - term.seconds)  # type: ignore[assignment]
+        saved[spelled(term.op)] += max(0.0, term.estimate_s - term.seconds)
         counts[spelled(term.op)] += 1
     measured = one.headroom.measured_s  # all gaps together are no wider than the whole
     most = max(0.0, measured - one.fused_s) if measured is not None else inf
@@ -119,12 +119,12 @@ def _estimated_gaps(one: DeviceBounds) -> list[Opportunity]:
 
 
 def _gaps(joined: Joined) -> list[Opportunity]:
-    saved: Counter[str] = Counter()
-    measured: Counter[str] = Counter()
+    saved: defaultdict[str, float] = defaultdict(float)
+    measured: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for row in joined.rows:
-        saved[row.op] += max(0.0, row.measured_s - row.bound_s)  # type: ignore[assignment]
-        measured[row.op] += row.measured_s  # type: ignore[assignment]
+        saved[row.op] += max(0.0, row.measured_s - row.bound_s)
+        measured[row.op] += row.measured_s
         counts[row.op] += len(row.terms)
     return [Opportunity("gap", _many(counts[op], op), seconds,
                         f"measured {duration(measured[op])}: a kernel nearer to its roof")

@@ -3,7 +3,7 @@
 Pure functions of the bounds: what is said is in the findings, nothing is added.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 
 from enlist.tools.runtime.findings import Finding
@@ -72,11 +72,11 @@ def _lead(one: DeviceBounds, findings: Sequence[Finding], explain: bool) -> list
 
 def _largest_parts(one: DeviceBounds) -> str:
     """The three largest parts of the unfused bound, an operator on a roof each: "linear on vector.fp32 takes 90 %"."""
-    parts: Counter[tuple[str, str]] = Counter()
+    parts: defaultdict[tuple[str, str], float] = defaultdict(float)
     for term in one.terms:
-        parts[spelled(term.op), term.roof] += term.seconds  # type: ignore[assignment]
+        parts[spelled(term.op), term.roof] += term.seconds
     return ", ".join(f"{op} on {roof} takes {100 * seconds / one.unfused_s:.1f} %"
-                     for (op, roof), seconds in parts.most_common(3))
+                     for (op, roof), seconds in sorted(parts.items(), key=lambda item: -item[1])[:3])
 
 
 def _above(stated: float, one: DeviceBounds) -> str:

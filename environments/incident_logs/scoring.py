@@ -41,7 +41,8 @@ def judge(answer: Answer, reference: Reference, files: Mapping[str, str]) -> Jud
     held, invented = precision(answer, files, reference.services)
     wrong = contradictions(answer, reference)
     recall, hits = fact_recall(answer, reference)
-    parts = {"facts": recall, "entities": held, "contradictions": float(len(wrong)),
+    parts = {"facts": recall, "entities": held, "quoted": quoted(answer, reference),
+             "contradictions": float(len(wrong)),
              "confidence": answer.root_cause.confidence, "herring": float(names_herring(answer, reference))}
     honest = held ** STRICT * CONTRADICTION ** len(wrong)
     why = "; ".join([*wrong[:2], *(["not in the logs: " + ", ".join(invented[:3])] if invented else [])])
@@ -145,6 +146,14 @@ def kendall(pairs: list[tuple[float, float]]) -> float:
     signs = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(pairs, 2)]
     ordered = [sign for sign in signs if sign]
     return sum(1 if sign > 0 else -1 for sign in ordered) / len(ordered) if ordered else 1.0
+
+
+def quoted(answer: Answer, reference: Reference) -> float:
+    """The share of the reference's entities (versions, settings, hosts) that the answer's words hold; told, not
+    weighed."""
+    words = " ".join((answer.root_cause.trigger, answer.impact, *(c.text for c in answer.claims[:MOST_CLAIMS]),
+                      *(m.claim for m in answer.timeline[:MOST_EVENTS])))
+    return sum(e in words for e in reference.entities) / len(reference.entities) if reference.entities else 1.0
 
 
 def contradictions(answer: Answer, reference: Reference) -> list[str]:

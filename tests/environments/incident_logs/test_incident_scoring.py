@@ -111,6 +111,13 @@ def test_times_count_in_full_within_the_tolerance_and_by_half_within_thirty_seco
     assert timeline(answer(timeline=moments(s=5)), TRUTH)["off_s"] == pytest.approx(0, abs=1e-6)
 
 
+def test_what_is_quoted_of_the_entities_is_told_and_not_weighed() -> None:
+    named_in = TRUTH.model_copy(update={"entities": ("seats", "oak")})
+    judged = judge(answer(claims=[*right(TRUTH)["claims"], {"text": "it was oak"}], root_cause={
+        "component": "ash-db", "cause": "lock_contention"}), named_in, FILES)
+    assert judged.parts["quoted"] == 0.5 and judged.value == pytest.approx(1)
+
+
 def test_any_time_within_the_records_of_a_fact_is_right() -> None:
     longer = TRUTH.model_copy(update={"facts": tuple(
         f.model_copy(update={"until_ns": f.time_ns + 9 * 10**9}) if f.id == "s" else f for f in TRUTH.facts)})

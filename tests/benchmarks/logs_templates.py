@@ -116,7 +116,7 @@ def hexadecimal(count: int, seed: int = 2) -> list[str]:
             for _ in range(count)]
 
 
-def ours(lines: list[str]) -> dict[str, float]:
+def ours(lines: list[str]) -> dict[str, Any]:
     from enlist.tools.logs.templates.miner import Miner
 
     miner = Miner()
@@ -127,7 +127,7 @@ def ours(lines: list[str]) -> dict[str, float]:
     return {"seconds": time.process_time() - begun, "templates": len(miner.counts())}
 
 
-def drain(lines: list[str]) -> dict[str, float]:
+def drain(lines: list[str]) -> dict[str, Any]:
     from drain3 import TemplateMiner  # type: ignore[import-not-found]
     from drain3.masking import MaskingInstruction  # type: ignore[import-not-found]
     from drain3.template_miner_config import TemplateMinerConfig  # type: ignore[import-not-found]
@@ -139,22 +139,22 @@ def drain(lines: list[str]) -> dict[str, float]:
         (r"0x[a-f0-9A-F]+|[a-f0-9]{16,}", "HEX"), (r"[\-\+]?\d+", "NUM"))]
     miner = TemplateMiner(config=config)
     begun = time.process_time()
-    for line in lines:
-        miner.add_log_message(line)
-    return {"seconds": time.process_time() - begun, "templates": len(miner.drain.clusters)}
+    groups = [miner.add_log_message(line)["cluster_id"] for line in lines]
+    return {"seconds": time.process_time() - begun, "templates": len(miner.drain.clusters),
+            "groups": groups if len(lines) <= 5_000 else None}
 
 
-def apart(python: str, miner: str, lines: list[str]) -> dict[str, float]:
+def apart(python: str, miner: str, lines: list[str]) -> dict[str, Any]:
     """One run in a process of its own, on one core."""
     done = subprocess.run([python, __file__, "--miner", miner], input=json.dumps(lines), text=True, check=True,
                           stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def speed(python: str | None, lines: list[str]) -> dict[str, Any]:
     miners = {"ours": sys.executable} | ({"drain3": python} if python else {})
-    runs: dict[str, list[dict[str, float]]] = {miner: [] for miner in miners}
+    runs: dict[str, list[dict[str, Any]]] = {miner: [] for miner in miners}
     for _ in range(RUNS):
         for miner, interpreter in miners.items():
             runs[miner].append(apart(interpreter, miner, lines))
@@ -189,10 +189,13 @@ def main() -> None:
         for s in sets:
             raw, labelled = accuracy(s.found, s.truth), accuracy(s.labelled, s.truth)
             whole["accuracy"][s.name] = {"raw": raw, "labelled": labelled, "held_out": apart_from[s.name]}
+            if given.drain3:
+                groups = apart(given.drain3, "drain3", s.labelled)["groups"]
+                whole["accuracy"][s.name]["drain3_labelled"] = scored(groups, s.truth)
             say(f"{s.name}: GA {raw['ga']:.3f} FGA {raw['fga']:.3f} from the raw log; "
                 f"{labelled['ga']:.3f} {labelled['fga']:.3f} from labelled content; "
                 f"{apart_from[s.name]['ga']:.3f} {apart_from[s.name]['fga']:.3f} with evidence chosen on the others")
-        for way in ("raw", "labelled", "held_out"):
+        for way in whole["accuracy"][sets[0].name]:
             whole["accuracy"].setdefault("mean", {})[way] = {
                 what: statistics.mean(whole["accuracy"][s.name][way][what] for s in sets) for what in ("ga", "fga")}
         say(f"mean: {whole['accuracy']['mean']}")

@@ -9,6 +9,7 @@ shapes: every step looks at all clusters and changes them together.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from enlist.tools.logs.templates.tokens import SLOT, Element, collapsed, elements
 from enlist.tools.logs.templates.words import JOINING, outcome_in
@@ -79,6 +80,7 @@ def _slotted(cluster: Cluster, places: set[int]) -> Iterator[Shape]:
         yield shape, collapsed(slotted)
 
 
+@lru_cache(maxsize=1 << 16)
 def _says(part: str) -> bool:
     """Whether a part of a key is a word with content: no value, no sign, no joining word."""
     return len(part) > 1 and part[0] != SLOT and any(map(str.isalpha, part)) and part.lower() not in JOINING
@@ -128,19 +130,21 @@ def _known(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
 
 def _single(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
     """Words that differ where all else is the same."""
-    alike: dict[tuple[int, Key], list[Key]] = defaultdict(list)
-    for key in found:
-        for place, part in enumerate(key):
-            if _says(part) and not outcome_in(part):
-                alike[place, _blank(key, [place])].append(key)
     slots: Slots = defaultdict(set)
-    for (place, _), keys in alike.items():
-        need = _needed(keys[0], [place], evidence)
-        if need <= evidence.alone and all(found[key].soft[place] for key in keys):
-            need = evidence.soft
-        if len(keys) >= need:
-            for key in keys:
-                slots[key].add(place)
+    for place in range(max(map(len, found), default=0)):  # place by place, to hold one table at a time
+        alike: dict[Key, list[Key]] = defaultdict(list)
+        for key in found:
+            if place < len(key) and _says(key[place]) and not outcome_in(key[place]):
+                alike[_blank(key, [place])].append(key)
+        for keys in alike.values():
+            if len(keys) < min(evidence.soft, evidence.hard):
+                continue
+            need = _needed(keys[0], [place], evidence)
+            if need <= evidence.alone and all(found[key].soft[place] for key in keys):
+                need = evidence.soft
+            if len(keys) >= need:
+                for key in keys:
+                    slots[key].add(place)
     return slots
 
 

@@ -8,6 +8,7 @@ slot. Plain words are hard: it takes more. Outcome words never become a slot.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from enlist.tools.logs.templates.keys import CUT
@@ -16,7 +17,8 @@ from enlist.tools.logs.templates.words import BEFORE_NAMES, CALENDAR, NO_WORDS, 
 SLOT = "\0"
 
 _TOKEN = re.compile(
-    rf"""(?P<cut>{CUT})
+    rf"""(?P<word>[A-Za-z]+)(?=\s|$)
+    | (?P<cut>{CUT})
     | (?P<url>[A-Za-z][\w+.-]*://[^\s,;()<>\[\]{{}}"']+)
     | (?P<quote>"(?:[^"\\]|\\.){{0,400}}"|(?<!\w)'[^']{{0,200}}'(?!\w))
     | (?P<drive>[A-Za-z]:\\[^\s,;()<>\[\]{{}}"']*)
@@ -36,8 +38,9 @@ _UNIT = re.compile(
 )
 _ANNOTATION = re.compile(r"\(\s*[<>~]?0(?:[.,]0)*\s*(?:[A-Za-z%/]{1,7})?\s*\)")
 _DOTTED = re.compile(r"(?:[\w$-]+\.)+[\w$-]+$")
-_NAME = re.compile(r".+[._$#@&+/\\:~*-].|.*[a-z][A-Z]|[A-Z][A-Z_]+$", re.S)
+_NAMED = re.compile(r".+[._$#@&+/\\:~*-].|.*[a-z][A-Z]|[A-Z][A-Z_]+$", re.S)
 _LETTERS = re.compile("[A-Za-z]{2,}")
+_SIGN, _VALUE, _OUTCOME, _NO_WORD, _DOTS, _NAME, _PLAIN = range(7)
 _LONGEST_GROUP = 6
 _LONGEST_VALUE = 300
 
@@ -89,12 +92,14 @@ def _raw(shape: str) -> list[Element]:
             out.append(Element(text, False, start, at))
             if (text == "=" and (at == end or shape[at] in " ,;)]}")) or _EMPTY.match(shape, start - 1):
                 out.append(Element(SLOT, False, at, at))
-        elif kind == "name":
-            # Dots that lead to a value, and a key that is written together with its value, end a word.
-            if split := _LEADER.search(text) or _KEYED.match(text):
-                text, at = text[: split.end()], start + split.end()
-            tail = _TAIL.search(text)
-            word = text[: tail.start()] if tail and tail.start() else text
+        elif kind in ("word", "name"):
+            word = text
+            if not text.isalpha():
+                # Dots that lead to a value, and a key that is written together with its value, end a word.
+                if split := _LEADER.search(text) or _KEYED.match(text):
+                    text, at = text[: split.end()], start + split.end()
+                tail = _TAIL.search(text)
+                word = text[: tail.start()] if tail and tail.start() else text
             if out and out[-1].key == "=" and out[-1].end == start and (close := _closing(shape, at)):
                 out.append(Element(SLOT, False, start, close))
                 at = close
@@ -120,21 +125,38 @@ def _closing(shape: str, at: int) -> int:
 
 def _named(word: str, start: int, out: list[Element], before: str, shape: str) -> Element:
     end = start + len(word)
-    if not any(map(str.isalnum, word)):
+    form = _form(word)
+    if form in (_SIGN, _VALUE):
+        return Element(word if form == _SIGN else SLOT, False, start, end)
+    if not out or form == _OUTCOME:
         return Element(word, False, start, end)
-    if "0" in word or _PATH.match(word):
-        return Element(SLOT, False, start, end)
-    if outcome_in(word):
-        return Element(word, False, start, end)
-    told = shape[:start].rstrip()[-1:]
-    no_word = word.lower() in NO_WORDS and (told in ("=", ":", ",", "(", "[") or before in ("is", "was", "to", "from"))
+    at = start - 1
+    while at > 0 and shape[at].isspace():
+        at -= 1
+    told = shape[at]
     # Early in a line, before a colon, a dotted name is the place in a program that speaks.
-    dotted = out and _DOTTED.match(word) and (len(out) > 2 or not shape.startswith(":", end))
-    if (out and told == "=") or word in CALENDAR or no_word or dotted:
+    dotted = form == _DOTS and (len(out) > 2 or not shape.startswith(":", end))
+    no_word = form == _NO_WORD and (told in "=:,([" or before in ("is", "was", "to", "from"))
+    if told == "=" or dotted or no_word:
         return Element(SLOT, False, start, end)
-    alone = told in ("(", "[") and shape[end : end + 1] in (")", "]")
-    soft = bool(out) and (alone or before in BEFORE_NAMES or _NAME.match(word) is not None)
-    return Element(word, soft, start, end)
+    alone = told in "([" and shape[end : end + 1] in (")", "]")
+    return Element(word, alone or form in (_NAME, _DOTS) or before in BEFORE_NAMES, start, end)
+
+
+@lru_cache(maxsize=1 << 16)
+def _form(word: str) -> int:
+    """What a word is by itself."""
+    if not any(map(str.isalnum, word)):
+        return _SIGN
+    if "0" in word or word in CALENDAR or _PATH.match(word):
+        return _VALUE
+    if outcome_in(word):
+        return _OUTCOME
+    if word.lower() in NO_WORDS:
+        return _NO_WORD
+    if _DOTTED.match(word):
+        return _DOTS
+    return _NAME if _NAMED.match(word) else _PLAIN
 
 
 def collapsed(given: list[Element]) -> list[Element]:
@@ -174,6 +196,8 @@ def _listed(given: list[Element]) -> list[Element]:
 def _once(given: list[Element]) -> list[Element]:
     """Groups of elements with a value in them that follow each other: the first stands for all."""
     keys = [e.key for e in given]
+    if keys.count(SLOT) < 2:
+        return given
     size = 2
     while size <= min(_LONGEST_GROUP, len(keys) // 2):
         at = 0

@@ -5,6 +5,7 @@ English of one word each, chosen as whole families and their opposites, not from
 """
 
 import re
+from functools import lru_cache
 
 
 def _family(words: str) -> frozenset[str]:
@@ -73,6 +74,7 @@ _JOINED = re.compile(r"[A-Za-z_]+$")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+@lru_cache(maxsize=1 << 16)
 def outcome_in(token: str) -> bool:
     """Whether a token is an outcome word, or a name put together with one (`FAIL_CLEANUP`, `onConnectFailed`)."""
     lower = token.lower()

@@ -19,7 +19,7 @@ def model(forward: str = "return x", init: str = "pass") -> str:
 
 
 @pytest.mark.parametrize(("text", "code", "told"), [
-    (HEAD + "class Net(nn.Module):\n    pass\n" + INPUTS, "bad_input", ["no Model", "Net", "get_inputs", "target"]),
+    (HEAD + "class Net(nn.Module):\n    pass\n" + INPUTS, "bad_input", ["no Model", "Net", "get_inputs", "::Net"]),
     (HEAD + "x = (1,\n", "bad_input", ["not Python", "model.py:3"]),
     (HEAD + "class Model(nn.Module):\n    pass\n", "bad_input", ["get_inputs"]),
     ("import nothing_like_this\n", "tool_failed", ["model.py:1", "nothing_like_this", "imported"]),
@@ -77,7 +77,7 @@ def test_a_fault_of_the_chosen_class_says_which_others_there_are_and_how_to_choo
     with pytest.raises(EnlistError) as caught:
         capture(model_file(text=text))
     fix = caught.value.fix or ""
-    for words in ("how far is Net from the limit", "Block", "enlist tool solar-capture", '"target": "Net"'):
+    for words in ("how far is Net from the limit", "Block", "FILE.py::Net"):
         assert words in fix
 
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from enlist.tools.solar.graph import ITEM_BITS, Attribute
-from enlist.tools.solar.jaxpr.elements import EACH
+from enlist.tools.solar.jaxpr.primitives import EACH
 from enlist.tools.solar.jaxpr.recorder import Scope, Value
 from enlist.tools.solar.jaxpr.rules import COLLECTIVES, IN_PLACE
 

@@ -17,7 +17,7 @@ from enlist.tools.solar.jaxpr.load import load_function
 from enlist.tools.solar.jaxpr.lower import Lowering
 from enlist.tools.solar.jaxpr.recorder import Scope, Value, dtype_of, shape_of
 from enlist.tools.solar.pytorch.check import Count, Family, Launch
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 
 _COUNTED = ("dot_general", "conv_general_dilated")
 

@@ -10,23 +10,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from enlist.tools.solar.jaxpr.primitives import EACH
 from enlist.tools.solar.rules.elements import different, floating, is_floating
 from enlist.tools.solar.rules.elementwise import power
 from enlist.tools.solar.work import Call, Rule, Work
 
 NEEDED = "needed_share"
 """The attribute of an operator that says which share of its FLOP a mask leaves, as [numerator, denominator]."""
-
-EACH: Mapping[str, tuple[int, int]] = {
-    **dict.fromkeys((
-        "add", "sub", "mul", "max", "min", "neg", "abs", "sign", "floor", "ceil", "round", "eq", "ne", "lt", "le", "gt",
-        "ge", "square", "add_any"), (1, 0)),
-    **dict.fromkeys((
-        "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin", "acos", "atan",
-        "asinh", "acosh", "atanh", "erf", "erfc", "erf_inv", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma", "igamma",
-        "igammac", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta", "polygamma", "zeta"), (0, 1)),
-    "logistic": (2, 1), "atan2": (1, 1), "clamp": (2, 0)}
-"""FLOP and evaluations per different element of the output."""
 
 _NEUTRAL: Mapping[str, tuple[str, ...]] = {
     "add": ("0", "0.0"), "sub": ("0", "0.0"), "mul": ("1", "1.0"), "div": ("1", "1.0"), "max": ("-inf",),

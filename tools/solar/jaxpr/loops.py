@@ -216,7 +216,7 @@ def _branch(low: Lowering, eqn: Any, branch: Any, inputs: list[Value], scope: Sc
 
 def _cost(low: Lowering, since: int, outputs: list[str]) -> tuple[int, int]:
     """FLOP, and elements made, of what was recorded since."""
-    from enlist.tools.solar.rules import work
+    from enlist.tools.solar.rules.table import work
 
     graph = Graph(target="branch", tensors=tuple(low.recorder.tensors.values()), nodes=tuple(low.recorder.nodes),
                   assumed=())

@@ -11,7 +11,7 @@ from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views, is_free
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 from enlist.tools.solar.work import Work
 
 SPECIAL, DRAM, LINK = "special", "dram", "link"

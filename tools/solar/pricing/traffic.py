@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.rules import IN_PLACE, work
+from enlist.tools.solar.rules.table import IN_PLACE, work
 
 LOOP_PARTS = frozenset(("loop_slice", "loop_stack"))
 """Views of what one iteration of a loop sees of a tensor, or writes of it."""

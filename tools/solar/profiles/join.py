@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from enlist.tools.solar.graph import Graph, Node
 from enlist.tools.solar.profiles.activity import Activity, Profile
 from enlist.tools.solar.report.spelling import spelled
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 
 Level = Literal["operator", "family"]
 _FAMILIES = (  # the first that matches; names of kernels of cuDNN, cuBLAS, CUTLASS, FlashAttention and PyTorch

@@ -13,8 +13,8 @@ from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Attribute, Graph, Scalar
 from enlist.tools.solar.pytorch.recorder import Given, Recorder
 from enlist.tools.solar.pytorch.watch import recording
-from enlist.tools.solar.rules import work
 from enlist.tools.solar.rules.lean import lean
+from enlist.tools.solar.rules.table import work
 
 _FLOP = ("matrix", "vector", "special")
 

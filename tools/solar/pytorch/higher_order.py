@@ -15,7 +15,7 @@ from enlist.tools.solar.pytorch.recorder import Recorder
 from enlist.tools.solar.pytorch.recurrent import KINDS, recurrent
 from enlist.tools.solar.pytorch.turns import Turns, repeated
 from enlist.tools.solar.pytorch.watch import recording
-from enlist.tools.solar.rules import RULES
+from enlist.tools.solar.rules.table import RULES
 
 _MOST_TURNS = 100_000
 

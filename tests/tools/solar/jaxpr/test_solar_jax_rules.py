@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.jaxpr.capture import capture
 from enlist.tools.solar.pricing.bounds import Bounds
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 
 Priced = Callable[..., Bounds]
 Capture = Callable[..., Graph]

@@ -9,7 +9,7 @@ from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
 from enlist.tools.solar.pricing.bounds import bounds
 from enlist.tools.solar.pytorch.capture import capture
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 
 Write = Callable[..., object]
 TWO_LAYERS = "self.l = nn.Sequential(nn.Linear(8, 16, bias=False), nn.Tanh(), nn.Linear(16, 4, bias=False))"

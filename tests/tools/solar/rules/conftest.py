@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from enlist.tools.solar.graph import Graph, Node, Tensor
-from enlist.tools.solar.rules import work
+from enlist.tools.solar.rules.table import work
 from enlist.tools.solar.work import Work
 
 

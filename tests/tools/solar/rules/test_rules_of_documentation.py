@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.solar import rules
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import resolve
 from enlist.tools.solar.pricing.bounds import bounds
+from enlist.tools.solar.rules import table
 
 PAGE = Path(__file__).parents[4] / "docs" / "speed-of-light-operators.md"
 MODEL = """
@@ -33,7 +33,7 @@ def graph(model_file: Callable[..., Path]) -> Iterator[Graph]:
     from enlist.tools.solar.pytorch.capture import capture
 
     yield capture(model_file(text=MODEL))
-    rules.RULES.pop("mine::unit_rows", None)
+    table.RULES.pop("mine::unit_rows", None)
 
 
 def test_an_operator_without_a_rule_is_named_and_one_with_the_pages_rule_counts_its_closed_form(graph: Graph) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from enlist.tools.solar.graph import Tensor
-from enlist.tools.solar.rules import RULES, aten
+from enlist.tools.solar.rules import aten
+from enlist.tools.solar.rules.table import RULES
 from enlist.tools.solar.work import Work
 
 Of = Callable[..., Work]

@@ -30,7 +30,6 @@ _REQUEST = re.compile('"[A-Z]{3,10} ')
 _EMPTY = re.compile(r"[^\w)\]]\(\)|.\[\]", re.S)
 _TAIL = re.compile(r"[:.!?]+$|[_-]{4,}$")
 _LEADER = re.compile(r"(?<=\w)(?:\.{3,}|_{4,}|-{4,})(?=\w)")
-_KEYED = re.compile(r"[A-Za-z_][A-Za-z_-]*:(?=[A-Za-z_])")
 _PATH = re.compile(r"[~.]{0,2}/|[^/]*/[^/]*/|\\|[^\\]*\\[^\\]*\\|[^@]+@.")
 _UNIT = re.compile(
     r"(?:[kmgtp]?i?b(?:/s)?|bytes?|[mnu]?s(?:ecs?|econds?)?|min(?:ute)?s?|hours?|hrs?|days?|%|milli(?:second)?s)$",
@@ -95,8 +94,7 @@ def _raw(shape: str) -> list[Element]:
         elif kind in ("word", "name"):
             word = text
             if not text.isalpha():
-                # Dots that lead to a value, and a key that is written together with its value, end a word.
-                if split := _LEADER.search(text) or _KEYED.match(text):
+                if split := _LEADER.search(text):  # dots that lead to a value end a word
                     text, at = text[: split.end()], start + split.end()
                 tail = _TAIL.search(text)
                 word = text[: tail.start()] if tail and tail.start() else text

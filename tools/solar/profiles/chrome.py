@@ -91,10 +91,11 @@ def _on_device(device: Sequence[Mapping[str, Any]], ops: list[_Op],
     found = []
     for event in sorted(device, key=lambda e: e["ts"]):
         args = _args(event)
-        launch = by_correlation.get(_id(args.get("correlation")), {})
+        correlation = _id(args.get("correlation"))
+        launch = by_correlation.get(correlation, {}) if correlation is not None else {}
         external = next((x for source in (args, launch) for key in ("External id", "external id")
                          if (x := _id(source.get(key))) is not None), None)
-        op = by_external.get(external) or _enclosing(ops, launch.get("event"))
+        op = (by_external.get(external) if external is not None else None) or _enclosing(ops, launch.get("event"))
         found.append(_activity(event["name"], float(event["dur"]), op))
     return found
 

@@ -102,7 +102,7 @@ def join(profile: Profile, graph: Graph, terms: Sequence[TermLike]) -> Joined:
         shape = graph.by_id[node.inputs[0]].shape if node.inputs else None
         slots[names[place]] += [(place, shape)] * node.repeat
     calls, loose = _calls(profile.activities, set(names))
-    measured: dict[int, float] = Counter()
+    measured: defaultdict[int, float] = defaultdict(float)
     for name, many in calls.items():
         for call in _assign(many, slots[name], measured):
             loose.append(Activity(call.name, call.seconds))

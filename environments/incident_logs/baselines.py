@@ -155,11 +155,12 @@ def _blamed(read: Sequence[Line]) -> Guess | None:
     new = fresh(read, 2)
     if len(new) < ENOUGH:
         return None
-    names = {line.service for line in read}
+    names = sorted({line.service for line in read})
     here, seen = Counter(line.service for line in new).most_common(1)[0][0], set[str]()
     while here not in seen:
         seen.add(here)
-        named = Counter(name for line in new if line.service == here for name in names - {here} if name in line.text)
+        named = Counter(name for line in new if line.service == here for name in names
+                        if name != here and name in line.text)
         if not named:
             break
         here = named.most_common(1)[0][0]

@@ -4,7 +4,8 @@ Accuracy needs `--data`, a folder of sets as Loghub-2k lays them out (NAME/NAME_
 input is the raw log, from which a few rules that know no program take the envelope off. GA is the share of lines in a
 group that is exactly a true one; FGA the F1 over groups (Loghub-2.0). Speed needs `--drain3`, a Python that has Drain3
 installed: process seconds on the same lines, runs in turn, medians of five. The lines are those of the sets with other
-numbers (so that no two are alike) and synthetic ones with a hexadecimal id each; without `--data` only the latter.
+numbers (so that no two are alike) and synthetic ones with a hexadecimal id or a new word each; without `--data` only
+these.
 Prints what it measured on standard error and one JSON object on standard output; `--out FILE` writes that too.
 """
 
@@ -116,6 +117,13 @@ def hexadecimal(count: int, seed: int = 2) -> list[str]:
             for _ in range(count)]
 
 
+def wordy(count: int, seed: int = 3) -> list[str]:
+    """The worst for a miner of shapes: a word in each line that was never seen."""
+    chance = random.Random(seed)
+    return [f"session of {''.join(chance.choices('ghijklmnopqrst', k=8))} on 10.0.0.{chance.randrange(256)} lasted "
+            f"{chance.randrange(9999)} s and was closed by the server" for _ in range(count)]
+
+
 def ours(lines: list[str]) -> dict[str, Any]:
     from enlist.tools.logs.templates.miner import Miner
 
@@ -199,7 +207,8 @@ def main() -> None:
             whole["accuracy"].setdefault("mean", {})[way] = {
                 what: statistics.mean(whole["accuracy"][s.name][way][what] for s in sets) for what in ("ga", "fga")}
         say(f"mean: {whole['accuracy']['mean']}")
-    inputs = {s.name: varied(s.labelled, given.lines) for s in sets} | {"hexadecimal": hexadecimal(given.lines)}
+    inputs = {s.name: varied(s.labelled, given.lines) for s in sets} | {
+        "a hexadecimal id": hexadecimal(given.lines), "a new word": wordy(given.lines)}
     for name, lines in inputs.items():
         whole["speed"][name] = found = speed(given.drain3, lines)
         say(f"{name}: {found}")

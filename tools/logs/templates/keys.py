@@ -12,6 +12,8 @@ import numpy as np
 
 CUT = "\x02"
 """Stands for any text: the end of a message that was cut, or what a coarser shape leaves out."""
+WORD = "\x03"
+"""Stands for any one word, where one shape stands for many."""
 LONGEST = 2048
 """Characters of a message that are looked at; the rest is one parameter."""
 
@@ -32,7 +34,7 @@ def _classes() -> bytes:
 
 _CLASSES = _classes()
 _DIGITS = re.compile("[0-9]")
-_CUTS = re.compile(f"[\n{CUT}]")
+_CUTS = re.compile(f"[\n{CUT}{WORD}]")
 
 
 def cut(message: str) -> str:

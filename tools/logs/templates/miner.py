@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from enlist.tools.logs.templates.clusters import Evidence, clusters
 from enlist.tools.logs.templates.coarse import LAST, SAID, at_level, coarser
-from enlist.tools.logs.templates.keys import CUT, LONGEST, collapse, cut, key_of, same_digits
+from enlist.tools.logs.templates.crowds import stand_ins
+from enlist.tools.logs.templates.keys import CUT, LONGEST, WORD, collapse, cut, key_of, same_digits
 from enlist.tools.logs.templates.objects import canonical, restore
 from enlist.tools.logs.templates.outcomes import numbered, outcome
 from enlist.tools.logs.templates.text import MARK, Template, joined, template
@@ -61,7 +62,7 @@ class Miner:
             return []
         block = "\n".join(messages)
         long = len(block) > LONGEST and max(map(len, messages)) > LONGEST
-        if long or CUT in block or block.count("\n") >= len(messages):
+        if long or CUT in block or WORD in block or block.count("\n") >= len(messages):
             messages = [cut(message) for message in messages]
             block = "\n".join(messages)
         lines = same_digits(block.encode("utf-8", "surrogatepass")).split(b"\n")
@@ -158,12 +159,13 @@ class Miner:
             return
         of_number: dict[int, int] = {}
         found: dict[int, Template] = {}
-        for cluster in clusters(self._numbers, self.evidence):
+        stands_for = stand_ins(self._numbers, self.evidence.alone)
+        for cluster in clusters(stands_for, self.evidence):
             made = template(cluster)
             same = found.get(made.id)
             found[made.id] = made if same is None else same.with_kinds(made.kinds)
             for shape, _ in cluster.shapes:
-                of_number[self._numbers[shape]] = made.id
+                of_number.update((self._numbers[member], made.id) for member in stands_for[shape])
         self._template, self._templates, self._patterns = of_number, found, {}
 
     def template_of(self, shape: int) -> int:

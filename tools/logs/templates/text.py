@@ -7,15 +7,16 @@ a literal never holds `<*>` itself, so that the text is unambiguous.
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from enlist.tools.logs.templates.clusters import Cluster
-from enlist.tools.logs.templates.keys import CUT
+from enlist.tools.logs.templates.keys import CUT, WORD
 
 MARK = "<*>"
-NUMBER, WORD, ANY = 0, 1, 2
+NUMBER, TOKEN, ANY = 0, 1, 2
 _PATTERNS = (r"([0-9A-Fa-fxX.:,\-+_/@]+?)", r"(\S*?)", r"(.*?)")
-_SLOTS = re.compile(rf"(?P<any>{CUT})|(?:(?<!\w)[-+])?0(?:[.:,_/@-]0)*")
+_SLOTS = re.compile(rf"(?P<any>{CUT})|(?P<word>{WORD})|(?:(?<!\w)[-+])?0(?:[.:,_/@-]0)*")
 
 Piece = str | int
 """A literal, or the kind of a slot."""
@@ -93,15 +94,19 @@ def _shared(texts: set[str]) -> list[Piece]:
 def _ends(texts: set[str]) -> list[Piece]:
     if len(texts) == 1:
         return _pieces(next(iter(texts)))
-    prefix = _whole_words(_common(list(texts)))
-    rest = [text[len(prefix) :] for text in texts]
-    suffix = _whole_words(_common([text[::-1] for text in rest]))[::-1]
+    prefix, suffix = shared_ends(texts)
     middle = [text[len(prefix) : len(text) - len(suffix)] for text in texts]
-    kind = ANY if any(re.search(rf"[\s{CUT}]", text) for text in middle) else WORD
+    kind = ANY if any(re.search(rf"[\s{CUT}]", text) for text in middle) else TOKEN
     return [*_pieces(prefix), kind, *_pieces(suffix)]
 
 
-def _common(texts: list[str]) -> str:
+def shared_ends(texts: Collection[str]) -> tuple[str, str]:
+    """The beginning and the end that texts share, in whole words."""
+    prefix = _whole_words(_common(texts))
+    return prefix, _whole_words(_common([text[len(prefix) :][::-1] for text in texts]))[::-1]
+
+
+def _common(texts: Collection[str]) -> str:
     """The longest beginning of all texts."""
     low, high = min(texts), max(texts)
     for n, letter in enumerate(low):
@@ -119,6 +124,6 @@ def _pieces(text: str) -> list[Piece]:
     out: list[Piece] = []
     at = 0
     for found in _SLOTS.finditer(text):
-        out += [text[at : found.start()], ANY if found["any"] else NUMBER]
+        out += [text[at : found.start()], ANY if found["any"] else TOKEN if found["word"] else NUMBER]
         at = found.end()
     return [*out, text[at:]]

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from enlist.tools.logs.templates.keys import CUT
+from enlist.tools.logs.templates.keys import CUT, WORD
 from enlist.tools.logs.templates.words import BEFORE_NAMES, CALENDAR, NO_WORDS, outcome_in
 
 SLOT = "\0"
@@ -144,6 +144,8 @@ def _named(word: str, start: int, out: list[Element], before: str, shape: str) -
 @lru_cache(maxsize=1 << 16)
 def _form(word: str) -> int:
     """What a word is by itself."""
+    if WORD in word:
+        return _VALUE
     if not any(map(str.isalnum, word)):
         return _SIGN
     if "0" in word or word in CALENDAR or _PATH.match(word):

@@ -14,7 +14,7 @@ def show(terminal: Any, made: dict[str, Any]) -> None:
         terminal.line()
         terminal.table(["time (UTC)", "service", "event", "lines"], [
             [event["time_utc"][:19].replace("T", " "), event["service"],
-             f"{event['event'].replace('_', ' ')}: {event['text']}", places(made["claims"][event["claim"]], 1)]
+             f"{event['event'].replace('_', ' ')}: {event['claim']}", places(made["claims"][event["evidence"]], 1)]
             for event in made["timeline"]], keep=(0, 1))
     if len(made["candidates"]) > 1:
         terminal.line()

@@ -4,8 +4,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from enlist.tools.logs.batch import Accounting, Batch, Ref, Source
+from enlist.tools.logs.clock.context import shifts, stated
 from enlist.tools.logs.clock.reader import Clock
 from enlist.tools.logs.framing import Framer, batches
 from enlist.tools.logs.incident.infer import infer
@@ -18,6 +20,7 @@ from enlist.tools.logs.signals.tally import Series, Tally
 from enlist.tools.logs.templates.miner import Miner
 
 _EXAMPLES = 400
+_SAMPLED = 50
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,40 @@ def windowed(one: Found, options: Options) -> Found:
 
 
 def records(every: Sequence[Found], account: Accounting, options: Options) -> Iterable[Batch]:
-    """Records of some sources."""
-    return batches(read(every, account, options.limits), account,
-                   lambda source: Clock(source.modified, options.offset))
+    """Records of some sources; years that one does not write are those of the others."""
+    known = stated(t for one in every for t in _sampled(one, options))
+
+    def clock(source: Source) -> Clock:
+        return Clock(known.modified(source.modified) if known else source.modified, options.offset)
+
+    return batches(read(every, account, options.limits), account, clock)
+
+
+def _sampled(one: Found, options: Options) -> list[int]:
+    """Times that the first lines of a source state in full; none of a stream that can be read only once."""
+    if one.modified is None and one.size is None:
+        return []
+    account, times = Accounting(), list[int]()
+    for batch in batches(islice(read([one], account, options.limits), 1), account):
+        times += [t for t, how in zip(batch.time[:_SAMPLED], batch.how, strict=False)
+                  if t is not None and how in ("stated", "zone-assumed")]
+    return times
+
+
+def _aligned(series: dict[tuple[str, int], Series], tally: Tally) -> dict[str, int]:
+    """Move services whose zone was assumed to where the others are; by how many seconds each was moved."""
+    spans: dict[str, tuple[int, int]] = {}
+    for (service, _), one in series.items():
+        if one.times:
+            low, high = min(t for t, _ in one.times.values()), max(t for _, t in one.times.values())
+            known = spans.get(service, (low, high))
+            spans[service] = min(low, known[0]), max(high, known[1])
+    sure = [s for s in spans if 2 * tally.how[s, "stated"] > sum(n for (name, _), n in tally.how.items() if name == s)]
+    moved = shifts(spans, sure)
+    for (service, _), one in series.items():
+        if service in moved:
+            one.moved(moved[service], tally.width)
+    return {service: off // 1_000_000_000 for service, off in moved.items()}
 
 
 def concluded(counted: Counted, every: Sequence[Found], options: Options, begun: float) -> Analysis:
@@ -121,6 +155,8 @@ def concluded(counted: Counted, every: Sequence[Found], options: Options, begun:
     template_of = {shape: miner.template_of(shape) for shape in shapes}
     series = tally.by_template(template_of)
     texts = {template: miner.text(template) for template in set(template_of.values())}
+    for service, seconds in sorted(_aligned(series, tally).items()):
+        counted.account.note(service, f"names no zone; lies {seconds} s beside the others and was moved by that")
     at = grid(series, tally.width)
     if at is None:
         incident, every_signal = Incident(None, unknown=("when: no record has a time",)), []

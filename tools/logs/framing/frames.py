@@ -46,18 +46,17 @@ class Framer:
         self._cut: dict[str, int] = {}
         self._frames: dict[str, bool] = {}
         self._batch: Batch | None = None
+        self._done: list[Batch] = []
 
     def feed(self, block: Block) -> list[Batch]:
         """Records that end in this block."""
-        done = []
         if self._source is None or self._source.id != block.source.id:
-            if self._batch is not None and self._source is not None:
-                done += self._flush(keep=True)
             self._source, self._clock = block.source, self._make(block.source)
         if self._batch is None:
             self._batch = Batch(block.source)
         self._lines(block.numbers, block.offsets, block.texts)
-        return [*done, *self._flush(keep=True)]
+        done, self._done = [*self._done, *self._flush(keep=True)], []
+        return done
 
     def stated(self, source: Source) -> Callable[[str], int | None]:
         """Tells of a line of a source the time that it states with its year, or None."""
@@ -96,10 +95,10 @@ class Framer:
     def _many(self, layout: Layout, matches: Sequence[re.Match[str] | None], read: list[tuple[int, TimeKind]],
               numbers: list[int], offsets: list[int]) -> None:
         """Records of one line each."""
-        batch, source = self._batch, self._source
-        n = len(numbers)
-        if batch is None or source is None or not n:
+        source, n = self._source, len(numbers)
+        if source is None or not n:
             return
+        batch = self._current(source)
         found = cast(Sequence[re.Match[str]], matches)
         batch.line += numbers
         batch.lines += [1] * n
@@ -173,8 +172,8 @@ class Framer:
         return not timed and self._begun > 3 and self._timed >= _RULE * self._begun
 
     def _begin(self, number: int, offset: int, stream: str, piece: Piece) -> None:
-        batch = self._batch
-        assert batch is not None
+        assert self._source is not None
+        batch = self._current(self._source)
         self._begun += 1
         time, how = piece.time, piece.how
         if time is None:
@@ -198,6 +197,13 @@ class Framer:
         batch.fields.append(piece.fields)
         self._account.records += 1
 
+    def _current(self, source: Source) -> Batch:
+        """The batch for a record that begins in a source; records that were open in the part before end here."""
+        if self._batch is None or self._batch.source.id != source.id:
+            self._done += self._flush(keep=False)
+            self._batch = Batch(source)
+        return self._batch
+
     def _append(self, stream: str, number: int, text: str) -> None:
         batch, at = self._batch, self._open[stream]
         assert batch is not None
@@ -214,7 +220,8 @@ class Framer:
     def _more(self, at: int, number: int) -> None:
         assert self._batch is not None
         self._batch.lines[at] += 1
-        self._batch.more.setdefault(at, []).append(number)
+        if self._source is not None and self._batch.source.id == self._source.id:
+            self._batch.more.setdefault(at, []).append(number)
 
     def _flush(self, keep: bool) -> list[Batch]:
         """The batch without the records that are still open; those begin the next one."""

@@ -31,7 +31,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
     """The document. `incident` null: the logs do not decide it (exit status 4)."""
     incident, account = analysis.incident, analysis.account
     candidates = [{"component": c.component, "cause": c.cause, "confidence": c.confidence, "trigger": c.trigger or None,
-                   "why": list(c.why), "claims": list(c.claims)} for c in incident.candidates]
+                   "why": list(c.why), "evidence": list(c.claims)} for c in incident.candidates]
     best = candidates[0] if candidates else None
     root = None if best is None or not incident.found else {
         k: best[k] for k in ("component", "cause", "trigger", "confidence")}
@@ -41,12 +41,13 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "start_utc": iso(incident.start), "end_utc": iso(incident.end),
         "root_cause": root,
         "candidates": candidates,
-        "timeline": [{"time_utc": iso(e.time), "service": e.service, "event": e.kind, "text": e.text, "claim": e.claim}
+        "timeline": [{"time_utc": iso(e.time), "service": e.service, "event": e.kind, "claim": e.text,
+                      "evidence": e.claim}
                      for e in incident.timeline],
         "claims": [{"text": c.text, "lines": [line(ref, analysis) for ref in c.lines], "verified": bool(c.verified),
                     "holds": list(c.holds)}
                    for c in incident.claims],
-        "red_herrings": [{"text": h.text, "service": h.service, "why_rejected": h.why_rejected, "claim": h.claim}
+        "red_herrings": [{"text": h.text, "service": h.service, "why_rejected": h.why_rejected, "evidence": h.claim}
                          for h in incident.herrings],
         "impact": incident.impact,
         "unknown": list(incident.unknown),

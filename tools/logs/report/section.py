@@ -22,8 +22,8 @@ def section(document: dict[str, Any], found: Sequence[Finding]) -> Section:
     tables = []
     if document["timeline"]:
         tables.append(Table(title="Timeline", columns=("time (UTC)", "service", "event", "lines"), rows=tuple(
-            (e["time_utc"], e["service"], f"{e['event'].replace('_', ' ')}: {e['text']}",
-             places(document["claims"][e["claim"]])) for e in document["timeline"])))
+            (e["time_utc"], e["service"], f"{e['event'].replace('_', ' ')}: {e['claim']}",
+             places(document["claims"][e["evidence"]])) for e in document["timeline"])))
     if len(document["candidates"]) > 1:
         tables.append(Table(title="Candidates", columns=("component", "cause", "confidence", "why"), rows=tuple(
             (c["component"], title_of(c["cause"]), c["confidence"], c["why"][0] if c["why"] else "")

@@ -45,9 +45,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     if document["timeline"]:
         yield from ("", "## Timeline", "", "| time (UTC) | service | event | lines |", "|---|---|---|---|")
         for event in document["timeline"]:
-            text = event["text"].replace("|", "\\|")
+            text = event["claim"].replace("|", "\\|")
             yield f"| {event['time_utc']} | {event['service']} | {event['event'].replace('_', ' ')}: {text} | " \
-                  f"{places(document['claims'][event['claim']])} |"
+                  f"{places(document['claims'][event['evidence']])} |"
     if len(document["candidates"]) > 1:
         yield from ("", "## Candidates", "", "| component | cause | confidence | why |", "|---|---|---|---|")
         for one in document["candidates"]:

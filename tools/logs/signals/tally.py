@@ -85,6 +85,15 @@ class Series:
             self.amounts[name] = wider
         self.counts, self.refs, self.times = counts, refs, times
 
+    def moved(self, off: int, width: int) -> None:
+        """Take `off` ns off every time, in slices of `width` seconds."""
+        slots = round(off / (width * _NS))
+        self.counts = Counter({slot - slots: n for slot, n in self.counts.items()})
+        self.refs = {slot - slots: ref for slot, ref in self.refs.items()}
+        self.times = {slot - slots: (low - off, high - off) for slot, (low, high) in self.times.items()}
+        self.amounts = {name: {slot - slots: one for slot, one in by_slot.items()}
+                        for name, by_slot in self.amounts.items()}
+
     def merge(self, other: "Series") -> None:
         """Add another worker's series in slices of the same width."""
         self.counts.update(other.counts)
@@ -115,6 +124,7 @@ class Tally:
         self.low: int | None = None
         self.high: int | None = None
         self.series: dict[tuple[str, int], Series] = {}
+        self.how: Counter[tuple[str, str]] = Counter()
         self._measured: dict[int, bool] = {}
 
     def add(self, batch: Batch, shapes: list[int]) -> None:
@@ -122,6 +132,7 @@ class Tally:
         known = [t for t in batch.time if t is not None]
         if known:
             self._widen(min(known), max(known))
+        self.how.update(zip(batch.service, batch.how, strict=True))
         wide = self.width * _NS
         slots = [-1 if t is None else t // wide for t in batch.time]
         source = batch.source.id
@@ -195,6 +206,7 @@ class Tally:
         if other.low is not None and other.high is not None:
             self._widen(other.low, other.high)
         other._at_least(self.width)
+        self.how.update(other.how)
         for (service, shape), one in other.series.items():
             self._at(service, renumbered[shape]).merge(one)
 

@@ -9,13 +9,14 @@ comparison would (`Evidence.alone` values for each slot), and is a function of t
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from itertools import chain
 
 from enlist.tools.logs.templates.keys import CUT, WORD
 from enlist.tools.logs.templates.text import shared_ends
 from enlist.tools.logs.templates.words import JOINING, outcome_in
 
 _MANY = 1_000  # shapes, below which all are compared
-_SHARE = 1_000  # a word is rare that at most one shape in so many has
+_SHARE = 1_000  # a word is rare that comes at most once in so many shapes
 _AROUND = "()[]{}<>,.:;'\"!?"
 
 
@@ -23,10 +24,10 @@ def stand_ins(shapes: Collection[str], enough: int) -> dict[str, list[str]]:
     """The shapes to compare, each with those that it stands for; a slot for one word is `WORD`."""
     if len(shapes) < _MANY:
         return {shape: [shape] for shape in shapes}
-    split = {shape: shape.split(" ") for shape in shapes}
-    shapes_with = Counter(token for tokens in split.values() for token in set(tokens))
+    split = {shape: tuple(shape.split(" ")) for shape in shapes}
     few = max(1, len(shapes) // _SHARE)
-    rare = {token: _blanked(token) for token, count in shapes_with.items() if count <= few}
+    uses = Counter(chain.from_iterable(split.values()))
+    rare = {token: _blanked(token) for token, count in uses.items() if count <= few}
     alike: dict[str, list[str]] = defaultdict(list)
     for shape, tokens in split.items():
         alike[" ".join([rare.get(token, token) for token in tokens])].append(shape)
@@ -49,7 +50,7 @@ def _blanked(token: str) -> str:
     return token[:at] + WORD + token[at + len(core) :]
 
 
-def _stand_in(blank: list[str], members: list[list[str]], enough: int) -> str:
+def _stand_in(blank: list[str], members: list[tuple[str, ...]], enough: int) -> str:
     """What stands for shapes that are alike but for their rare words; "" where they are no crowd."""
     known = sum(token.isalpha() and len(token) > 1 and token.lower() not in JOINING for token in blank)
     if len(members) < enough or known < 2:

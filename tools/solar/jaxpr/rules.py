@@ -13,6 +13,7 @@ from typing import Any
 
 from enlist.tools.solar.jaxpr import elements
 from enlist.tools.solar.jaxpr.elements import left
+from enlist.tools.solar.rules.collectives import collective
 from enlist.tools.solar.rules.elements import floating
 from enlist.tools.solar.rules.extent import window_pairs, window_touched
 from enlist.tools.solar.work import Call, Nest, Rule, Work
@@ -260,9 +261,7 @@ def _fft(call: Call) -> Work:
 
 def _collective(kind: str) -> Rule:
     def rule(call: Call) -> Work:
-        peers = int(call.attribute("peers", 1))
-        sums = call.first().elements if kind in ("all_reduce", "reduce_scatter") and peers > 1 else 0
-        return Work("vector", vector_flop=sums, collective=kind, peers=peers)
+        return collective(kind, int(call.attribute("peers", 1)))
 
     return rule
 

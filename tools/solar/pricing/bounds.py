@@ -30,7 +30,7 @@ from enlist.tools.solar.pricing.model import (
     Term,
     Transfer,
 )
-from enlist.tools.solar.pricing.priced import DRAM, LINK, SPECIAL, Priced, priced
+from enlist.tools.solar.pricing.priced import DRAM, LINK, SPECIAL, Priced, linked, priced
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views
 from enlist.tools.solar.rules.lean import lean
@@ -86,10 +86,12 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
     graph = propagate(least)
     views = Views.of(graph)
     items = priced(graph, views, ruling)
-    likely = _Written(graph, items)
-    if least is not written:  # what PyTorch runs, for the estimate
+    usual = ruling.model_copy(update={"any_algorithm": False})  # what PyTorch runs, whatever else is allowed
+    full = priced(graph, views, usual) if ruling.any_algorithm else items
+    likely = _Written(graph, full)
+    if least is not written:
         whole = propagate(written)
-        likely = _Written(whole, priced(whole, Views.of(whole), ruling))
+        likely = _Written(whole, priced(whole, Views.of(whole), usual))
     calls = _calls(graph, views, items)
     strict = ruling.model_copy(update={"strict_fp32": True})
     strict_items = items if ruling.strict_fp32 else priced(graph, views, strict)
@@ -108,7 +110,7 @@ def bounds(graph: Graph, devices: Iterable[Device], measured_s: float | None = N
         unfused_bytes=sum(i.bytes for i in items), fused_bytes=sum(t.bytes for t in transfers), transfers=transfers,
         coverage=coverage(graph, items), unmodelled=unmodelled,
         devices=tuple(_on(graph, d, items, calls, _strictly(graph, strict_items, calls, d, strict), measured_s, ruling,
-                          likely) for d in clocked))
+                          likely, full) for d in clocked))
 
 
 def _calls(graph: Graph, views: Views, items: Sequence[Priced]) -> list[_Call]:
@@ -156,16 +158,15 @@ def _used(graph: Graph, items: Iterable[Priced]) -> dict[str, int]:
 
 
 def _on(graph: Graph, device: Device, items: list[Priced], calls: list[_Call], strict: Fidelities,
-        measured_s: float | None, ruling: Ruling, written: _Written) -> DeviceBounds:
-    here = estimate(graph, items, device)
-    guess = here if written.items is items else estimate(written.graph, written.items, device)
+        measured_s: float | None, ruling: Ruling, written: _Written, full: list[Priced]) -> DeviceBounds:
+    here = estimate(graph, full, device)
+    guess = here if written.items is full else estimate(written.graph, written.items, device)
     terms = tuple(_term(graph, item, device, ruling, likely) for item, likely in zip(items, here.each, strict=True))
     fidelities, roofs = _fidelities(graph, items, calls, device, ruling)
     longest = max(roofs, key=lambda r: r.seconds)
     served: Counter[str] = Counter()
     for item in items:
-        for roof, n in item.flop.items():
-            served[device.serves(roof)] += n
+        served.update(_served(item, device))
     moved, all_flop = sum(c.bytes for c in calls), sum(served.values())
     likely = max(guess.total_s, fidelities.fused_s)
     peaks = {r.roof for r in roofs} | {t.roof for t in terms}
@@ -180,7 +181,7 @@ def _on(graph: Graph, device: Device, items: list[Priced], calls: list[_Call], s
         ridge_flop_per_byte=widest / device.dram_bandwidth.value, terms=terms,
         headroom=_headroom(measured_s, fidelities.fused_s, fidelities.unfused_s), memory=memory(graph, device),
         energy_j=device.power.value * likely if device.power else None,
-        **_utilisation(items, device, measured_s))
+        **_utilisation(full, device, measured_s))
 
 
 def _strictly(graph: Graph, items: list[Priced], calls: list[_Call], device: Device, ruling: Ruling) -> Fidelities:
@@ -196,13 +197,12 @@ def _fidelities(graph: Graph, items: Sequence[Priced], calls: Sequence[_Call], d
         mine = [i for i in items if i.node.phase == call.phase]
         amounts: Counter[str] = Counter()
         for item in mine:
-            for roof, n in item.flop.items():
-                amounts[device.serves(roof)] += n
+            amounts.update(_served(item, device))
             amounts[SPECIAL] += item.special
-            amounts[LINK] += item.link_bytes  # type: ignore[assignment]
         moved = _cold(call, device, ruling)
+        sent = sum(linked(i, device) for i in mine)
         here = [_roof(device, call.phase, roof, n) for roof, n in amounts.items() if n]
-        here.append(_roof(device, call.phase, DRAM, moved))
+        here += [_roof(device, call.phase, DRAM, moved), *([_roof(device, call.phase, LINK, sent)] if sent else [])]
         slowest = max(r.seconds for r in here)
         again = 0.0 if ruling.any_algorithm else extra_for_call(graph, mine, call.outside, call.bytes, device)
         fused += slowest
@@ -238,6 +238,14 @@ def _rate(device: Device, roof: str) -> float:
     return device.peak(roof)
 
 
+def _served(item: Priced, device: Device) -> Counter[str]:
+    """FLOP by the unit of the device that serves them."""
+    served: Counter[str] = Counter()
+    for roof, n in item.flop.items():
+        served[device.serves(roof)] += n
+    return served
+
+
 def _times(graph: Graph, item: Priced, device: Device, ruling: Ruling) -> tuple[str, float, float]:
     """The slowest roof of one operator as a kernel of its own, its seconds, and the bytes that it moves."""
     moved = item.bytes + (0.0 if ruling.any_algorithm else max(0.0, extra_for_operator(graph, item, device)))
@@ -249,7 +257,7 @@ def _times(graph: Graph, item: Priced, device: Device, ruling: Ruling) -> tuple[
     if item.special:
         times[SPECIAL] = item.special / _rate(device, SPECIAL)
     if item.link_bytes:
-        times[LINK] = item.link_bytes / _rate(device, LINK)
+        times[LINK] = linked(item, device) / _rate(device, LINK)
     roof = max(times, key=lambda r: times[r])
     return roof, times[roof], moved
 
@@ -259,7 +267,8 @@ def _term(graph: Graph, item: Priced, device: Device, ruling: Ruling, likely: fl
     node = item.node
     names = {graph.by_id[root].name or root: n for root, n in item.moved.items()}
     return Term(node=node.id, op=node.op, where=node.where, phase=node.phase, repeat=node.repeat, roof=roof,
-                flop=sum(item.flop.values()), special=item.special, bytes=round(moved),
+                flop=sum(item.flop.values()), flop_by_roof=_served(item, device), special=item.special,
+                bytes=round(moved), link_bytes=round(linked(item, device)),
                 moved=names | ({"written": item.written} if item.written else {}), seconds=seconds,
                 estimate_s=max(likely, seconds), loose_by=max(likely, seconds) / seconds if seconds else None,
                 less=item.work.less if item.work else "")

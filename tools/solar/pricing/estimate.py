@@ -16,7 +16,7 @@ import yaml
 
 from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.hardware import Device
-from enlist.tools.solar.pricing.priced import Priced
+from enlist.tools.solar.pricing.priced import Priced, linked
 from enlist.tools.solar.work import Nest
 
 
@@ -52,8 +52,9 @@ def estimate(graph: Graph, items: Sequence[Priced], device: Device) -> Estimate:
         inside = {items[i].node.id for i in members}
         moved = _crossing(graph, [items[i] for i in members], chains.of, inside)
         count = max(items[i].node.repeat for i in members)
-        if len(members) == 1:
-            count *= items[members[0]].work.launches if items[members[0]].work else 1  # type: ignore[union-attr]
+        alone = items[members[0]].work if len(members) == 1 else None
+        if alone is not None:
+            count *= alone.launches
         compiled += max(sum(compute[i] for i in members), _dram(moved, device)) + count * gap
         kernels += count
     eager, launches = sum(each), sum((i.work.launches if i.work else 1) * i.node.repeat for i in items)
@@ -67,13 +68,15 @@ def _dram(moved: float, device: Device) -> float:
 
 
 def _compute(graph: Graph, item: Priced, device: Device) -> float:
-    """Seconds on the compute roofs at attainable rates."""
+    """Seconds on the compute roofs at attainable rates, and on links at their own."""
     known, seconds = constants(), 0.0
     for roof, flop in item.flop.items():
         if roof.startswith("tensor."):
             seconds += flop / (device.peak(roof) * _fraction(graph, item, roof) * _busy(item, device))
         else:
             seconds = max(seconds, flop / (device.peak(roof) * known["vector"]))
+    if device.interconnect is not None:
+        seconds = max(seconds, linked(item, device) / device.interconnect.bandwidth)
     return max(seconds, item.special / (device.peak("special") * known["special"]) if item.special else 0.0)
 
 

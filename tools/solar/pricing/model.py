@@ -9,8 +9,9 @@ NOTHING_MEASURED = "nothing was measured"
 class Term(ToolModel):
     """One operator of the unfused bound; `roof` is the slowest one, `seconds` its time over all `repeat` runs.
 
-    `bytes` and `flop` are over all runs too. `moved` names the tensors with the bytes of each. `loose_by` is how many
-    times the estimate of the operator is longer than its bound. `less` names the structure that lowered its FLOP.
+    `bytes` (of DRAM), `flop` and `link_bytes` (sent or received over links) are over all runs too; `flop_by_roof` is by
+    the unit that serves them. `moved` names the tensors with the bytes of each. `loose_by` is how many times the
+    estimate of the operator is longer than its bound. `less` names the structure that lowered its FLOP.
     """
 
     node: str
@@ -20,8 +21,10 @@ class Term(ToolModel):
     repeat: int
     roof: str
     flop: int
+    flop_by_roof: dict[str, int]
     special: int
     bytes: int
+    link_bytes: int
     moved: dict[str, int]
     seconds: float
     estimate_s: float

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from enlist.tools.solar.dtypes import FLOATS
 from enlist.tools.solar.graph import Graph, Node
+from enlist.tools.solar.hardware import Device
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views, is_free
 from enlist.tools.solar.rules.table import work
@@ -26,7 +27,8 @@ _HALVES = ("float16", "bfloat16")  # special functions of two packed halves may 
 @dataclass(frozen=True)
 class Priced:
     """One operator: FLOP by the roof asked for and special evaluations, over all its runs; bytes that it moves where
-    its operands lie in DRAM, by storage, over all runs; `link_bytes` are what a device must send or receive."""
+    its operands lie in DRAM, by storage, over all runs; `link_bytes` are what a device must send or receive in one
+    direction where a switch adds what passes through it, `unaided_bytes` where nothing but devices adds."""
 
     node: Node
     work: Work | None
@@ -35,6 +37,7 @@ class Priced:
     moved: dict[str, int]
     written: int
     link_bytes: float = 0.0
+    unaided_bytes: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -44,6 +47,12 @@ class Priced:
 def priced(graph: Graph, views: Views, ruling: Ruling) -> list[Priced]:
     """Every operator that moves data, in order."""
     return [_price(graph, views, node, ruling) for node in graph.nodes if not is_free(graph, node)]
+
+
+def linked(item: Priced, device: Device) -> float:
+    """Bytes in one direction over a device's links, by what joins the devices."""
+    aided = device.interconnect is None or device.interconnect.topology == "switch"
+    return item.link_bytes if aided else item.unaided_bytes
 
 
 def short(dtype: str) -> str:
@@ -68,7 +77,8 @@ def _price(graph: Graph, views: Views, node: Node, ruling: Ruling) -> Priced:
     if vector and cost.vector_flop:
         flop[vector] += cost.vector_flop * node.repeat
     special = cost.special * node.repeat if vector else 0
-    return Priced(node, cost, dict(flop), -(-special // 2) if halved else special, moved, out, _link(graph, node, cost))
+    return Priced(node, cost, dict(flop), -(-special // 2) if halved else special, moved, out,
+                  *_link(graph, node, cost))
 
 
 def _roofs(graph: Graph, node: Node, cost: Work, ruling: Ruling) -> tuple[str | None, str | None, bool]:
@@ -89,16 +99,20 @@ def _roofs(graph: Graph, node: Node, cost: Work, ruling: Ruling) -> tuple[str | 
     return matrix, vector, bool(dtypes & set(_HALVES))
 
 
-def _link(graph: Graph, node: Node, cost: Work) -> float:
-    """Bytes that the busiest device must send, or receive, in one direction, for a collective of p devices.
+def _link(graph: Graph, node: Node, cost: Work) -> tuple[float, float]:
+    """Bytes that the busiest device must send, or receive, in one direction, for a collective of p devices: with a
+    switch that adds up what passes through it, and without.
 
-    A switch may add up what passes through it, so an all-reduce sends each byte once; a gather or an exchange must
-    bring in what the other p - 1 have (Thakur, Rabenseifner, Gropp, IJHPCA 2005).
+    A gather or an exchange must bring in what the other p - 1 have (Thakur, Rabenseifner, Gropp, IJHPCA 2005), on any
+    topology. An all-reduce sends each byte once into a switch that adds; where only devices add, their p shares take
+    2 (p - 1) transfers of the whole, so the busiest sends 2 (p - 1) / p of it (Patarasuk, Yuan, JPDC 2009). Rings reach
+    that, trees come near. Bytes that hop through other devices on the way are not counted, which is loose.
     """
     if not cost.collective or cost.peers < 2:
-        return 0.0
+        return 0.0, 0.0
     first = graph.by_id[node.inputs[0]]
-    own, p = first.nbytes(first.distinct), cost.peers
-    factor = {"all_reduce": 1.0, "all_gather": p - 1.0, "reduce_scatter": 1.0 - 1 / p, "all_to_all": 1.0 - 1 / p,
+    own, p = first.nbytes(first.distinct) * node.repeat, cost.peers
+    others = 1 - 1 / p
+    factor = {"all_reduce": 1.0, "all_gather": p - 1.0, "reduce_scatter": others, "all_to_all": others,
               "send": 1.0, "broadcast": 1.0}.get(cost.collective, 0.0)
-    return own * factor * node.repeat
+    return own * factor, own * (2 * others if cost.collective == "all_reduce" else factor)

@@ -159,7 +159,19 @@ def _given(recorder: Recorder, known: About, args: Any, kwargs: Any) -> Given:
             given.ids.append(recorder.id_of(tensor))
         if not tensors and slot not in _UNNAMED:
             given.attributes[slot] = plain(value)
+        if slot == "group_name":
+            given.attributes["peers"] = _peers(value)
     return given
+
+
+def _peers(group: Any) -> int | None:
+    """How many devices are in a group of torch.distributed; None for one that is not known here."""
+    from torch.distributed.distributed_c10d import _resolve_process_group
+
+    try:
+        return int(_resolve_process_group(group).size())
+    except (RuntimeError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _places(recorder: Recorder, op: str, args: Any) -> dict[str, Attribute]:

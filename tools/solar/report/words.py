@@ -110,11 +110,12 @@ def _explained(one: DeviceBounds, group: Sequence[Term], peaks: dict[str, float]
                  f"{amount(peaks['dram'], 'B/s')}, and its {amount(term.flop, 'FLOP')} take less. Fusing it with its "
                  "neighbours, or smaller dtypes, would save that; more arithmetic units would not.")
     else:
-        done = term.special if term.roof == "special" else term.flop
+        done = {"special": term.special, "link": term.link_bytes}.get(term.roof, term.flop)
         text += f"{term.roof} decides: {amount(done, unit(term.roof))} each"
         text += f" at {amount(peaks[term.roof], unit(term.roof) + '/s')}" if term.roof in peaks else ""
         if moving is not None and moving < term.seconds:
             text += f"; its {amount(term.bytes, 'B')} need {duration(moving)} of DRAM, which can overlap"
-        text += ". Less work or a dtype with a faster roof would help; fusion would not."
+        text += (". Fewer exchanges, fewer bytes in each or other work meanwhile would help."
+                 if term.roof == "link" else ". Less work or a dtype with a faster roof would help; fusion would not.")
     text += f" Counted below the dense work: {term.less}." if term.less else ""
     return text + (f" The estimate is {term.loose_by:.3g} times this bound." if term.loose_by else "")

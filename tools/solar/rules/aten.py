@@ -8,6 +8,7 @@ from enlist.tools.solar.rules import (
     attention,
     backward,
     branches,
+    collectives,
     convolution,
     elementwise,
     fft,
@@ -31,8 +32,8 @@ from enlist.tools.solar.work import Rule
 __all__ = ["CONVOLUTIONS", "IN_PLACE", "PRODUCTS", "RULES", "WHOLE"]
 
 RULES: dict[str, Rule] = {name: rule for family in (
-    attention, backward, branches, convolution, elementwise, fft, gathering, linalg, losses, movement, norms,
-    optimizers, pooling, products, quantised, recurrent, reductions) for name, rule in family.RULES.items()}
+    attention, backward, branches, collectives, convolution, elementwise, fft, gathering, linalg, losses, movement,
+    norms, optimizers, pooling, products, quantised, recurrent, reductions) for name, rule in family.RULES.items()}
 
 WHOLE = frozenset((
     *CONVOLUTIONS, "linear", "matmul", "scaled_dot_product_attention", "layer_norm", "group_norm", "rms_norm",

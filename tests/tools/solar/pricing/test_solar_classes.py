@@ -42,6 +42,16 @@ def test_any_algorithm_leaves_a_product_only_its_bytes() -> None:
     assert "any algorithm" in found.cls["arithmetic"]
 
 
+def test_what_pytorch_runs_is_expected_whatever_else_is_allowed() -> None:
+    graph = product_graph(4096, 4096, 4096)
+    (usual,), (free,) = (bounds(graph, [PCIE], 1.0, ruling=Ruling(any_algorithm=allowed)).devices
+                         for allowed in (False, True))
+    assert free.fused_s < usual.fused_s
+    assert free.estimate_s == usual.estimate_s and free.mfu == usual.mfu == pytest.approx(
+        2 * 4096**3 / PCIE.peak("tensor.fp32"))
+    assert free.terms[0].estimate_s == usual.terms[0].estimate_s
+
+
 def test_warm_caches_exempt_what_fits_them_on_both_ways() -> None:
     small, large = product_graph(64, 64, 64), product_graph(16, 20000, 20000)
     assert one(small, warm=True).fused_s == pytest.approx(2 * 64**3 / PCIE.peak("tensor.fp32"))

@@ -71,7 +71,8 @@ def test_a_step_in_place_holds_weights_and_states_once(model_file: Write) -> Non
     graph = trained(model_file, "self.l(a)", "torch.rand(32, 8)", TWO_LAYERS, "step:adam")
     held = bounds(graph, resolve(["H100 PCIe"])).devices[0].memory
     assert held.optimizer == 2 * held.weights > 0
-    assert held.total == 3 * held.weights + held.inputs + 4  # the loss
+    assert held.gradients == held.weights  # there between the backward pass and the optimizer
+    assert held.total == 4 * held.weights + held.inputs + 4  # the loss
 
 
 def test_another_optimizer_runs_its_own_step(model_file: Write) -> None:

@@ -37,6 +37,7 @@ def summarize(
     share: Annotated[bool, typer.Option("--share", help="Short text for a chat or ticket, masked.")] = False,
     mask: Annotated[bool, typer.Option("--mask", help="Take secrets and personal data out of all output.")] = False,
     markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help="Also write the report.")] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page with plots.")] = None,
     as_json: Json = False,
 ) -> Answer:
     """What happened in some logs: cause, time, timeline, evidence; or that there is no incident.
@@ -47,13 +48,18 @@ def summarize(
     from enlist.tools.logs.analysis import analyse
     from enlist.tools.logs.report.document import document
     from enlist.tools.logs.report.masking import Masking
+    from enlist.tools.logs.report.page import page_of
     from enlist.tools.logs.report.words import answer
     from enlist.tools.logs.report.words import markdown as written
 
     with _Reading(ctx.obj) as reading:
-        made = document(analyse(paths, _options(since, until, around, service, zone), reading.at))
-    if share or mask:
-        made = Masking().document(made)
+        analysis = analyse(paths, _options(since, until, around, service, zone), reading.at)
+    made = document(analysis)
+    masking = Masking() if share or mask else None
+    if masking is not None:
+        made = masking.document(made)
+    if html is not None:
+        _write(html, page_of(analysis, made, masking))
     if markdown is not None:
         _write(markdown, written(made))
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -68,9 +68,11 @@ class Counted:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An incident model with all it was made from."""
+    """An incident model with all it was made from; `cited` are the lines that its claims name, as they were read
+    again."""
 
     incident: Incident
+    cited: dict[Ref, str]
     account: Accounting
     sources: dict[int, Source]
     series: dict[tuple[str, int], Series]
@@ -163,8 +165,9 @@ def concluded(counted: Counted, every: Sequence[Found], options: Options, begun:
     else:
         every_signal = signals(series, texts, at)
         incident = infer(every_signal, examples(series), at)
-    incident = verified(incident, every, counted.sources, options)
-    return Analysis(incident, counted.account, counted.sources, series, texts, every_signal, at,
+    cited = seen_again({ref for claim in incident.claims for ref in claim.lines}, every, options)
+    incident = verified(incident, cited)
+    return Analysis(incident, cited, counted.account, counted.sources, series, texts, every_signal, at,
                     time.perf_counter() - begun)
 
 
@@ -177,10 +180,8 @@ def examples(series: dict[tuple[str, int], Series]) -> dict[str, list[str]]:
     return {service: [text for _, text in sorted(some)[:_EXAMPLES]] for service, some in out.items()}
 
 
-def verified(incident: Incident, every: Sequence[Found], sources: dict[int, Source], options: Options) -> Incident:
-    """The incident with each claim's lines read again from the files by number and byte; what is missing is marked."""
-    wanted = {ref for claim in incident.claims for ref in claim.lines}
-    seen = seen_again(wanted, every, options)
+def verified(incident: Incident, seen: Mapping[Ref, str]) -> Incident:
+    """The incident with each claim marked: whether its lines, read again, hold what it says."""
     claims = tuple(replace(c, verified=bool(c.lines) and all(holds(seen.get(r), c.holds) for r in c.lines))
                    for c in incident.claims)
     return replace(incident, claims=claims)

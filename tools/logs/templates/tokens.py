@@ -3,6 +3,7 @@
 A shape is a message whose numbers are `0`. Its elements are words, names, values and signs. A value (what holds a
 number, a path, a quotation, what follows `=`) is a slot whatever it says; a list of values, a repeated group of them
 and a size in brackets (`(1.4 KB)`) count as one value or none, so that lists of different lengths are one template.
+What is left of an envelope, `[thread] a.b.Logger: ` or `program.exe - `, is no element: who speaks makes no statement.
 Names (with dots, dashes, capitals) and words after joining words (`for`, `by`) are soft: a few different ones make a
 slot. Plain words are hard: it takes more. Outcome words never become a slot.
 """
@@ -31,6 +32,7 @@ _EMPTY = re.compile(r"[^\w)\]]\(\)|.\[\]", re.S)
 _TAIL = re.compile(r"[:.!?]+$|[_-]{4,}$")
 _LEADER = re.compile(r"(?<=\w)(?:\.{3,}|_{4,}|-{4,})(?=\w)")
 _PATH = re.compile(r"[~.]{0,2}/|[^/]*/[^/]*/|\\|[^\\]*\\[^\\]*\\|[^@]+@.")
+_SPEAKER = re.compile(r"(?:\[[^\]]{1,300}\]\s+(?:[\w$-]+\.)+[\w$-]+:\s+|[\w-]+[._-][\w.-]+(?:\s\S*0\S*)?\s-\s+)(?=\S)")
 _UNIT = re.compile(
     r"(?:[kmgtp]?i?b(?:/s)?|bytes?|[mnu]?s(?:ecs?|econds?)?|min(?:ute)?s?|hours?|hrs?|days?|%|milli(?:second)?s)$",
     re.I,
@@ -69,7 +71,8 @@ def elements(shape: str) -> list[Element]:
 def _raw(shape: str) -> list[Element]:
     out: list[Element] = []
     notes = [found.span() for found in _ANNOTATION.finditer(shape)] if "(" in shape else []
-    at, before, end = 0, "", len(shape)
+    speaker = _SPEAKER.match(shape)
+    at, before, end = speaker.end() if speaker else 0, "", len(shape)
     while at < end:
         if notes and at >= notes[0][0]:
             at = max(at, notes.pop(0)[1])

@@ -115,6 +115,10 @@ def test_many_names_in_one_place_are_a_slot_and_few_are_not() -> None:
 @pytest.mark.parametrize("messages", [
     ["peers 10.0.0.1:80, 10.0.0.2:80 left", "peers 10.0.0.1:80 left", "peers 10.0.0.1:80, 10.0.0.2:80, db3:80 left"],
     ["sent 812 bytes to client", "sent 1396 bytes (1.36 KB) to client"],
+    ["reader.exe - disk 4 is full", "writer.exe *64 - disk 5 is full"],
+    ["[pool 1 of a b] org.acme.Store: lease 4 renewed", "lease 5 renewed"],
+    ["value (auth) is 5", "value (session) is 6", "value (x) is 7", "value () is 8"],
+    ["self check enable..........1", "self check enable.....0"],
     ["took 5 ms", "took <1 sec", "took 00:05"],
     ["open ids [1 2 3]", "open ids [7]"],
     ["disk  sda1 full", "disk sda2 full"],

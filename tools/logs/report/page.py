@@ -25,7 +25,7 @@ def page_of(analysis: Analysis, document: Mapping[str, Any], masking: Masking | 
     """The page of an analysis and its document, which was masked where `masking` is given."""
     cited = {(analysis.sources[ref.source].name, ref.line): masking.text(text) if masking else text
              for ref, text in analysis.cited.items()}
-    return page(document, rates_svg(analysis), cited)
+    return page(document, rates_svg(analysis, [e["claim"] for e in document["timeline"]]), cited)
 
 
 def page(document: Mapping[str, Any], plot: str, cited: Mapping[tuple[str, int], str]) -> str:

@@ -1,5 +1,6 @@
 """A plot of rates by service over time, as SVG: all records in grey, records of trouble in red, the incident shaded."""
 
+from collections.abc import Sequence
 from html import escape
 
 from enlist.tools.logs.analysis import Analysis
@@ -12,8 +13,8 @@ _BAD = 0.3
 _NS = 1_000_000_000
 
 
-def rates_svg(analysis: Analysis) -> str:
-    """The plot; "" where no record has a time."""
+def rates_svg(analysis: Analysis, told: Sequence[str]) -> str:
+    """The plot, `told` being the texts of the timeline's events; "" where no record has a time."""
     at = analysis.grid
     if at is None:
         return ""
@@ -48,11 +49,11 @@ def rates_svg(analysis: Analysis) -> str:
             bars = "".join(f"M{x(at.start(b)):.1f} {base}v-{(_HIGH - 8) * n / most:.1f}h{_WIDE / at.n:.2f}V{base}z"
                            for b, n in enumerate(counts) if n)
             parts.append(f'<path d="{bars}" fill="{colour}"/>')
-    for event in incident.timeline:
+    for event, text in zip(incident.timeline, told, strict=True):
         if start <= event.time <= end:
             parts.append(f'<line x1="{x(event.time):.1f}" x2="{x(event.time):.1f}" y1="{_TOP - 6}" '
                          f'y2="{_TOP + _HIGH * len(shown)}" stroke="#1b4f8a" stroke-dasharray="3 3"><title>'
-                         f"{escape(event.kind.replace('_', ' '))}: {escape(event.text)}</title></line>")
+                         f"{escape(event.kind.replace('_', ' '))}: {escape(text)}</title></line>")
     for share in (0.0, 0.5, 1.0):
         ns = int(start + share * (end - start))
         anchor = ("start", "middle", "end")[int(2 * share)]

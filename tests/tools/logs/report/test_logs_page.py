@@ -1,7 +1,6 @@
-"""The page: every claim is reached by a link, its lines are there as the files have them, nothing hostile gets through."""
+"""The page: every claim is reached by a link, its lines are there as the files have them, nothing hostile passes."""
 
 import re
-from pathlib import Path
 
 import pytest
 

@@ -64,8 +64,6 @@ def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
     terminal.line()
     for line in (*conditions(made.bounds, one), *made.bounds.assumed):
         terminal.paragraph(line)
-    for operator in made.bounds.unmodelled:
-        terminal.paragraph(f"not modelled, counted as no work: {operator}")
 
 
 def _opportunities(terminal: Any, made: Analysis, opened: bool) -> None:

@@ -104,14 +104,16 @@ def _explained(one: DeviceBounds, group: Sequence[Term], peaks: dict[str, float]
     share = 100 * seconds / one.unfused_s if one.unfused_s else 0.0
     who = f"{spelled(term.op)} in {term.where or 'the model'}" + (f" and {count - 1} more like it" if count > 1 else "")
     moving = term.bytes / peaks["dram"] if peaks.get("dram") else None
+    each = " each" if count > 1 else ""
     text = f"{who}: {duration(seconds)}, {share:.1f} % of the unfused bound. "
     if term.roof == "dram":
-        text += (f"Memory decides: {amount(term.bytes, 'B')} each have to cross DRAM at "
-                 f"{amount(peaks['dram'], 'B/s')}, and its {amount(term.flop, 'FLOP')} take less. Fusing it with its "
-                 "neighbours, or smaller dtypes, would save that; more arithmetic units would not.")
+        less = f", and its {amount(term.flop, 'FLOP')} take less" if term.flop else ""
+        text += (f"Memory decides: {amount(term.bytes, 'B')}{each} have to cross DRAM at "
+                 f"{amount(peaks['dram'], 'B/s')}{less}. Fusing it with its neighbours, or smaller dtypes, would save "
+                 "that; more arithmetic units would not.")
     else:
         done = {"special": term.special, "link": term.link_bytes}.get(term.roof, term.flop)
-        text += f"{term.roof} decides: {amount(done, unit(term.roof))} each"
+        text += f"{term.roof} decides: {amount(done, unit(term.roof))}{each}"
         text += f" at {amount(peaks[term.roof], unit(term.roof) + '/s')}" if term.roof in peaks else ""
         if moving is not None and moving < term.seconds:
             text += f"; its {amount(term.bytes, 'B')} need {duration(moving)} of DRAM, which can overlap"

@@ -109,3 +109,6 @@ def test_the_largest_terms_are_explained_by_the_roof_that_decides(stack: Stack) 
     said = explained(analyse(stack(2, 4096, 4096), Question(resolve(["H100 SXM"]))).one)
     assert said[0].startswith("linear in layers.0 and 1 more like it") and "fusion would not" in said[0]
     assert said[1].startswith("relu") and "Memory decides" in said[1] and "Fusing" in said[1]
+    assert " each at " in said[0] and " each " in said[1]
+    alone = explained(analyse(stack(1, 4096, 4096), Question(resolve(["H100 SXM"]))).one)
+    assert len(alone) == 2 and not any(" each" in paragraph for paragraph in alone)

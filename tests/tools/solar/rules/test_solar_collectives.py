@@ -65,7 +65,7 @@ def test_what_depends_on_the_rank_or_on_an_unknown_group_is_named_as_not_modelle
 def test_a_term_that_links_decide_says_so_in_words() -> None:
     one = bounds(handed("all_reduce", 8), [SWITCH]).devices[0]
     (paragraph,) = explained(one)
-    assert one.limiting_roof == "link" and "link decides: 8.39 MB each at 450 GB/s" in paragraph
+    assert one.limiting_roof == "link" and "link decides: 8.39 MB at 450 GB/s" in paragraph
     assert "Fewer exchanges" in paragraph
 
 

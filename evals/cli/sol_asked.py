@@ -62,7 +62,7 @@ def demand(text: str) -> Demand:
 
 def clock(mhz: float | None) -> float | None:
     """A clock in MHz, if one was given."""
-    if mhz is not None and not 1 <= mhz <= 20_000:
-        raise EnlistError("bad_input", "no clock of a processor", given=f"{mhz:g} MHz", allowed="1 to 20000 MHz",
+    if mhz is not None and not 1 <= mhz <= 10_000:
+        raise EnlistError("bad_input", "no clock of a processor", given=f"{mhz:g} MHz", allowed="1 to 10000 MHz",
                           fix="correct --clock")
     return mhz

@@ -17,7 +17,7 @@ from typing import cast
 from enlist.tools.runtime.artifacts import ArtifactFolder, ArtifactRef
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.runtime.runner import run_tool
-from enlist.tools.solar.formats.batch import CAPTURE_ALL, ManyInput, ManyOutput
+from enlist.tools.solar.formats.batch import CAPTURE_ALL, ManyInput, ManyOutput, endless
 from enlist.tools.solar.formats.front import Training
 from enlist.tools.solar.formats.opened import Source
 from enlist.tools.solar.graph import Graph
@@ -128,7 +128,7 @@ def _alone(model: ModelInput, shelf: Shelf, stop: threading.Event, progress: Pro
     except EnlistError as error:
         if error.code == "cancelled":
             raise
-        return error
+        return endless(model.model.name, CAPTURE.time_limit, error.details) if error.code == "timeout" else error
     finally:
         progress.at(model.model.name, 1)
 

@@ -219,3 +219,19 @@ def test_hostile_files_each_end_as_an_entry_and_a_good_one_among_them_is_right(e
 def test_the_program_itself_prints_one_document(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["sol", str(FILES / "gpt2.py"), "--json"]) == 0
     assert set(json.loads(capfd.readouterr().out)) >= FIXED
+
+
+def test_a_capture_that_never_ends_is_told_by_its_file_and_with_advice_that_sol_can_take(
+        enlist: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*asked: Any, **more: Any) -> Any:
+        raise EnlistError("timeout", "tool solar-capture ran longer than 180 s and was killed with its children",
+                          fix="give a larger --budget-seconds, or make the attached code end")
+
+    (tmp_path / "endless.py").write_text("import torch\n")
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.run_tool", killed)
+    said = enlist("sol", "endless.py", "--json")
+    fault = said.document["error"]
+    assert said.code == 1 and fault["code"] == "timeout" and fault["message"].startswith("endless.py took longer")
+    options = enlist("sol", "--help").out
+    assert all(word.strip(",.") in options for word in fault["fix"].split() if word.startswith("--"))
+    assert "does not end" in fault["fix"]

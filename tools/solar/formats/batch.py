@@ -88,6 +88,12 @@ def run_capture_all(given: ManyInput, ctx: ToolContext) -> ManyOutput:
     return ManyOutput(captured=tuple(made))
 
 
+def endless(name: str, seconds: float, details: str | None = None) -> EnlistError:
+    """The fault of a capture that did not end in its time."""
+    return EnlistError("timeout", f"{name} took longer than {seconds:g} s to capture and was stopped",
+                       fix="look for a loop that does not end, or capture a smaller part of the model", details=details)
+
+
 def _warm_up() -> None:
     """Import all that a capture imports, by capturing a model of ours, so that no fork has to (1.5 s of CPU each)."""
     path = Path.cwd() / "enlist_warm_up.py"
@@ -110,9 +116,7 @@ def _apart(model: ModelInput, ctx: ToolContext, result: Path, seconds: float) ->
         _in_fork(model, ctx, result)
     status = _awaited(child, seconds)
     if status is None:
-        return Captured(fault=_told(EnlistError(
-            "timeout", f"{name} took longer than {seconds:g} s to capture and was stopped",
-            fix="look for a loop that does not end, or capture a smaller part of the model")))
+        return Captured(fault=_told(endless(name, seconds)))
     try:
         if result.stat().st_size > _RESULT_BYTES:
             raise ValueError("its result is too large")

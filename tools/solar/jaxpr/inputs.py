@@ -41,7 +41,9 @@ def given(spec: str, names: Sequence[str], examples: Any, jax: Any) -> tuple[Any
                 raise _refusal("a size alone needs inputs to change, and there is no get_inputs()", part)
             changed = _resized(jax, changed, names, found[1], int(found[2]) if found[2] else None, int(found[3]), part)
         else:
-            raise _refusal("an input specification cannot be read", part)
+            nested = re.match(r"\w+\.\w", part)
+            raise _refusal("what lies in a list or dict cannot be described: write get_inputs()" if nested else
+                           "an input specification cannot be read", part)
     if whole:
         return _ordered(whole, names, changed), trips
     if changed is None:

@@ -90,3 +90,41 @@ def test_inputs_cut_from_one_piece_count_apart_only_where_no_byte_is_in_both(mod
     text = (f"import torch\nclass Model(torch.nn.Module):\n    def forward(self, a, b):\n        return a.sum() + "
             f"b.sum()\ndef get_inputs():\n    return [*{made}]\n")
     assert bounds(capture(model_file(text=text)), resolve(["H100"])).fused_bytes == 4 * (moved + 1)
+
+
+NESTED = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(64, 64)
+    def forward(self, x, state, times=1, layers=()):
+        for _ in range(times):
+            x = self.l(x) + state["h"]
+        for layer in layers:
+            x = x @ layer
+        return x
+"""
+NESTED_INPUTS = "def get_inputs():\n    return [torch.rand(8, 64), {'h': torch.rand(8, 64), 'c': torch.rand(1)}]\n"
+
+
+@pytest.mark.parametrize(("inputs", "spec", "products", "wanted"), [
+    (NESTED_INPUTS, "times=3", 3, (8, 64)),
+    (NESTED_INPUTS, "x=float32[4,64];state.h=float32[4,64]", 1, (4, 64)),
+    (NESTED_INPUTS, "state.h[0]=1", 1, (8, 64)),
+    (NESTED_INPUTS, "layers.0=float32[64,32];layers.1=float32[32,16]", 3, (8, 16)),
+    ("", "x=float32[2,64];state.h=float32[2,64];times=2", 2, (2, 64))])
+def test_whole_numbers_and_what_lies_in_lists_and_dicts_can_be_described(
+        model_file: Write, inputs: str, spec: str, products: int, wanted: tuple[int, ...]) -> None:
+    graph = capture(model_file(text=NESTED + inputs), inputs=spec)
+    assert sum(n.op in ("linear", "matmul", "mm") for n in graph.nodes) == products
+    assert [t.shape for t in graph.tensors if t.is_output] == [wanted]
+
+
+@pytest.mark.parametrize(("spec", "word"), [("x.h=float32[8]", "neither a list nor a dict"),
+                                            ("layers.3=float32[64,64]", "without gaps"),
+                                            ("state.q[0]=3", "no such argument"), ("x=3", "no such argument")])
+def test_a_way_that_leads_nowhere_is_refused(model_file: Write, spec: str, word: str) -> None:
+    with pytest.raises(EnlistError, match=word) as fault:
+        capture(model_file(text=NESTED + NESTED_INPUTS), inputs=spec)
+    assert fault.value.code == "bad_input"

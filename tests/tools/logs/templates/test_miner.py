@@ -157,10 +157,13 @@ def test_parameters_are_what_was_filled_in() -> None:
 
 def test_a_message_that_was_never_added_gets_the_template_with_most_text() -> None:
     """Report 111 of a known miner: the template with most slots was chosen."""
-    miner = mined(["open 1 of 2", "open 7", "open file 3 of 4 now"] + [f"open {n} of {n} {n}x" for n in range(9)])
-    id, parameters = miner.parameters("open file q of z now")
-    assert miner.render(id, parameters) == "open file q of z now"
-    assert miner.text(miner.parameters("open file 8 of 9 now")[0]) == "open file <*> of <*> now"
+    names = ["alice", "bob", "carol", "dave", "erin", "frank", "grace"]
+    miner = mined([f"login refused for {name} from 10.0.0.1" for name in names] + ["login refused for\nseveral reasons"])
+    assert "login refused for<*>" in texts(miner)
+    id, parameters = miner.parameters("login refused for zoe from 10.0.0.9")
+    assert (miner.text(id), parameters) == ("login refused for <*> from <*>", ["zoe", "10.0.0.9"])
+    id, parameters = miner.parameters("login refused for failed from 10.0.0.9")
+    assert (miner.text(id), parameters) == ("<*>", ["login refused for failed from 10.0.0.9"])
 
 
 def test_early_messages_get_the_text_that_later_ones_led_to() -> None:

@@ -209,8 +209,8 @@ def _fidelities(graph: Graph, items: Sequence[Priced], calls: Sequence[_Call], d
         aware += max(slowest, (moved + again) / device.dram_bandwidth.value)
         roofs += here
     unfused = sum(_times(graph, item, device, ruling)[1] for item in items)
-    return Fidelities(fused_s=fused, cache_aware_s=min(aware, max(unfused, fused)), unfused_s=max(unfused, fused)
-                      if ruling.warm else unfused), roofs
+    unfused = max(unfused, fused)  # of warm caches, and where one operator's sum is rounded otherwise
+    return Fidelities(fused_s=fused, cache_aware_s=min(aware, unfused), unfused_s=unfused), roofs
 
 
 def _cold(call: _Call, device: Device, ruling: Ruling) -> int:

@@ -128,7 +128,7 @@ def entry(made: Analysis) -> dict[str, Any]:
         "class": one["cls"], "dtype_peaks": one["dtype_peaks"],
         "bounds": _fidelities(one), "estimate_s": one["estimate_s"], "limiting_roof": one["limiting_roof"],
         "flop": {"total": sum(one["flop"].values()), "by_roof": one["flop"]},
-        "bytes": {"unfused": every["unfused_bytes"], "fused": every["fused_bytes"]},
+        "bytes": {"unfused": sum(t["bytes"] for t in one["terms"]), "fused": every["fused_bytes"]},
         "terms": one["terms"], "coverage": every["coverage"],
         "assumed": every["assumed"], "unmodelled": every["unmodelled"],
         "headroom": one["headroom"], "roofs": one["roofs"], "transfers": every["transfers"],
@@ -162,7 +162,7 @@ def _point(made: Bounds | EnlistError) -> dict[str, Any]:
     if isinstance(made, EnlistError):
         return {"error": told(made)}
     return {**_short(made.devices[0]), "flop": sum(made.flop.values()),
-            "bytes": {"unfused": made.unfused_bytes, "fused": made.fused_bytes}}
+            "bytes": {"unfused": sum(t.bytes for t in made.devices[0].terms), "fused": made.fused_bytes}}
 
 
 def _fidelities(one: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Lines to keys: every number and hexadecimal word of a block of lines becomes one `0`, whatever its length.
 
 A key is a function of its line alone. A word is a run of letters and digits; one of hexadecimal digits only, at least
-one of them decimal, is a number as a whole, also with an `x` after its first digit (`0x1f`, `80x24`); in other words
-each run of decimal digits is. The work is done for a whole block by array arithmetic (a few nanoseconds a byte): a
-regular expression visits each digit.
+one of them decimal, is a number as a whole, also with an `x` after its first digit (`0x1f`, `80x24`), and so is one of
+eight hexadecimal letters or more (`ffffffff`: English has no such word). In other words each run of decimal digits is.
+The work is done for a whole block by array arithmetic (a few nanoseconds a byte): a regular expression visits each
+digit.
 """
 
 import re
@@ -33,7 +34,8 @@ def _classes() -> bytes:
 
 
 _CLASSES = _classes()
-_DIGITS = re.compile("[0-9]")
+_NO_WORD = 8
+_DIGITS = re.compile(f"[0-9]|[a-fA-F]{{{_NO_WORD}}}")
 _CUTS = re.compile(f"[\n{CUT}{WORD}]")
 
 
@@ -68,9 +70,10 @@ def collapse(lines: bytes) -> bytes:
     # The classes of a word's signs, together; what stands between words adds nothing.
     whole = np.bitwise_or.reduceat(kinds, starts)
     base = whole & np.uint8(_DIGIT | _OTHER | _X)
+    ends = edges[1::2] if len(edges) % 2 == 0 else np.append(edges[1::2], len(kinds))
     number = (whole == (_DIGIT | _HEX)) | ((base == (_DIGIT | _X)) & digit[starts])
+    number |= (whole == _HEX) & (ends - starts >= _NO_WORD)
     if number.any():
-        ends = edges[1::2] if len(edges) % 2 == 0 else np.append(edges[1::2], len(kinds))
         begins = starts[number] + 1
         lengths = ends[number] - begins
         shifts = np.cumsum(lengths) - lengths

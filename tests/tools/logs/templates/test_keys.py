@@ -15,7 +15,7 @@ def slowly(line: str) -> str:
     """The rule as its docstring says it, word by word."""
     def word(found: re.Match[str]) -> str:
         text = found[0]
-        if re.fullmatch(r"(?=.*[0-9])[0-9a-fA-F]+|[0-9][0-9a-fA-FxX]*", text):
+        if re.fullmatch(r"(?=.*[0-9])[0-9a-fA-F]+|[0-9][0-9a-fA-FxX]*|[a-fA-F]{8,}", text):
             return "0"
         return re.sub("[0-9]+", "0", text)
 
@@ -38,6 +38,7 @@ def test_keys_of_a_block_are_the_keys_of_its_lines(text: str) -> None:
     ("id 123e4567-e89b-12d3-a456-426614174000", "id 0-0-0-0-0"),
     ("node17 v2beta1 sha256", "node0 v0beta0 sha0"),
     ("1920x1080 x86 0x", "0 x0 0"),
+    ("mask ffffffff of FEEDFACE, deadbee", "mask 0 of 0, deadbee"),
     ("", ""), ("7", "0"), ("a", "a"), ("é12é", "é0é"),
 ])
 def test_what_is_a_number(line: str, key: str) -> None:

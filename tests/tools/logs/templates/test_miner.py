@@ -158,7 +158,7 @@ def test_parameters_are_what_was_filled_in() -> None:
 def test_a_message_that_was_never_added_gets_the_template_with_most_text() -> None:
     """Report 111 of a known miner: the template with most slots was chosen."""
     names = ["alice", "bob", "carol", "dave", "erin", "frank", "grace"]
-    miner = mined([f"login refused for {name} from 10.0.0.1" for name in names] + ["login refused for\nseveral reasons"])
+    miner = mined([*(f"login refused for {name} from 10.0.0.1" for name in names), "login refused for\nreasons"])
     assert "login refused for<*>" in texts(miner)
     id, parameters = miner.parameters("login refused for zoe from 10.0.0.9")
     assert (miner.text(id), parameters) == ("login refused for <*> from <*>", ["zoe", "10.0.0.9"])

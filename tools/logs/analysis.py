@@ -19,7 +19,6 @@ from enlist.tools.logs.signals.signal import Signal
 from enlist.tools.logs.signals.tally import Series, Tally
 from enlist.tools.logs.templates.miner import Miner
 
-_EXAMPLES = 400
 _SAMPLED = 50
 
 
@@ -164,20 +163,11 @@ def concluded(counted: Counted, every: Sequence[Found], options: Options, begun:
         incident, every_signal = Incident(None, unknown=("when: no record has a time",)), []
     else:
         every_signal = signals(series, texts, at)
-        incident = infer(every_signal, examples(series), at)
+        incident = infer(every_signal, series, texts, at)
     cited = seen_again({ref for claim in incident.claims for ref in claim.lines}, every, options)
     incident = verified(incident, cited)
     return Analysis(incident, cited, counted.account, counted.sources, series, texts, every_signal, at,
                     time.perf_counter() - begun)
-
-
-def examples(series: dict[tuple[str, int], Series]) -> dict[str, list[str]]:
-    """By service, an example of each of its statements, the frequent first."""
-    out: dict[str, list[tuple[int, str]]] = {}
-    for (service, _), one in series.items():
-        if one.first:
-            out.setdefault(service, []).append((-one.total, one.first[1]))
-    return {service: [text for _, text in sorted(some)[:_EXAMPLES]] for service, some in out.items()}
 
 
 def verified(incident: Incident, seen: Mapping[Ref, str]) -> Incident:

@@ -1,24 +1,33 @@
 """Where: which service the trouble began in.
 
-Services that name others in their messages depend on them; a service that troubled ones complain about is nearer to
-the cause than those that complain. So blame flows along mentions: a service has its own trouble, weighed by how early
-it came, and a share of the trouble of those whose complaints name it; one that complains of others passes its own on.
+Services complain about those that they depend on, by name. Blame starts where trouble is written and flows along
+complaints: what a service writes of another's failing is passed on to the other, what it writes of its own stays.
+After a few rounds most of the blame lies where complaints end. What complaints name need not have written anything: a
+database without logs, a provider outside.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import log1p
 
-from enlist.tools.logs.incident.window import Episode, weight
+from enlist.tools.logs.incident.window import Episode
 from enlist.tools.logs.signals.signal import Signal
 
-_PASSED = 0.75
+_ROUNDS = 6
+_HOST = re.compile(r"(?<![\w./@-])(?:https?://)?([a-z][a-z0-9-]{1,40}(?:\.[a-z][a-z0-9-]{1,40}){1,4})(?::\d+)?(?![\w-]|\.\w)")
+_CODE = re.compile(r"\.(?:go|py|js|ts|java|rb|rs|cc?|cpp|h|php|sh|ya?ml|json|conf|log|sock|so|txt|html?)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """A service's share of blame and what it is made of; `onset`: start of its own first trouble, ns, None where it
-    has none."""
+    """A service's share of blame and what it is made of.
+
+    Attributes:
+        own: weight of the trouble that it writes itself.
+        blamed_by: services whose complaints name it.
+        onset: start of its first trouble, its own or told of it, ns.
+    """
 
     service: str
     share: float
@@ -28,7 +37,7 @@ class Blame:
 
 
 class Mentions:
-    """Which services the messages of others name.
+    """Which services, and hosts outside, the messages of others name.
 
     Args:
         services: every service of the logs.
@@ -41,11 +50,17 @@ class Mentions:
         self._pattern = re.compile(rf"(?i)(?<![A-Za-z0-9_])({every})(?![A-Za-z0-9])") if long else None
 
     def of(self, text: str, besides: str) -> set[str]:
-        """Services that a text names, without the one that wrote it."""
-        if self._pattern is None:
-            return set()
-        found = {self._names.get(_plain(m)) for m in self._pattern.findall(text)}
-        return {name for name in found if name and name != besides}
+        """Services and hosts that a text names, without the one that wrote it."""
+        found: set[str] = set()
+        if self._pattern is not None:
+            found = {self._names[p] for m in self._pattern.findall(text) if (p := _plain(m)) in self._names}
+        for host in _HOST.findall(text):
+            first = self._names.get(_plain(host.split(".")[0]))
+            if first is not None:
+                found.add(first)
+            elif not _CODE.search(host) and _plain(host) not in self._names:
+                found.add(host)
+        return {name for name in found if name != besides}
 
 
 def _plain(name: str) -> str:
@@ -56,47 +71,54 @@ def _loose(plain: str) -> str:
     return r"[-_.]?".join(map(re.escape, plain))
 
 
-def blames(episode: Episode, mentions: Mentions, texts: Mapping[str, Sequence[str]]) -> list[Blame]:
-    """Services by blame, most first; shares add up to 1.
+def weight(signal: Signal) -> float:
+    """How much a signal adds to blame."""
+    return signal.bad * log1p(signal.count) if signal.kind != "silence" else 1.0
 
-    Args:
-        texts: by service, examples of everything it writes, from which dependencies are read.
-    """
+
+def blames(episode: Episode, mentions: Mentions) -> list[Blame]:
+    """Services by blame, most first; shares add up to 1."""
     own: dict[str, float] = {}
     onset: dict[str, int] = {}
-    complaints: dict[str, dict[str, float]] = {}
-    span = max(1, episode.end - episode.start)
+    told: dict[str, dict[str, float]] = {}
     for signal in episode.signals:
         w = weight(signal)
-        early = 1.0 - 0.6 * min(1.0, (signal.start - episode.start) / span)
-        own[signal.service] = own.get(signal.service, 0.0) + w * early
-        onset[signal.service] = min(signal.start, onset.get(signal.service, signal.start))
-        for other in mentions.of(f"{signal.text} {signal.example}", signal.service):
-            mine = complaints.setdefault(signal.service, {})
-            mine[other] = mine.get(other, 0.0) + w * early
-    depends = {s: set().union(*(mentions.of(t, s) for t in every), set()) for s, every in texts.items()}
-    passed: dict[str, float] = {}
-    blamed_by: dict[str, list[str]] = {}
+        named = mentions.of(f"{signal.text} {signal.example}", signal.service)
+        own[signal.service] = own.get(signal.service, 0.0) + w
+        for service in (signal.service, *named):
+            onset[service] = min(signal.start, onset.get(service, signal.start))
+        for other in named:
+            mine = told.setdefault(signal.service, {})
+            mine[other] = mine.get(other, 0.0) + w / len(named)
     score = dict(own)
-    for service, mine in sorted(complaints.items()):
-        total = sum(mine.values())
-        share = _PASSED * min(1.0, total / max(own[service], 1e-9)) * own[service]
-        score[service] -= share
-        for other, w in sorted(mine.items()):
-            passed[other] = passed.get(other, 0.0) + share * w / total
-            blamed_by.setdefault(other, []).append(service)
-    for other, more in passed.items():
-        score[other] = score.get(other, 0.0) + more
-    for service in list(score):
-        mine_at = onset.get(service, episode.end)
-        earlier = any(d in own and onset[d] <= mine_at for d in depends.get(service, ()))
-        if earlier and service not in blamed_by:
-            score[service] *= 0.6
+    for _ in range(_ROUNDS):
+        score = _passed(score, own, told)
     whole = sum(score.values()) or 1.0
-    made = [Blame(s, v / whole, own.get(s, 0.0), tuple(blamed_by.get(s, ())), onset.get(s)) for s, v in score.items()]
+    blamed_by = {o: tuple(sorted(s for s, mine in told.items() if o in mine)) for mine in told.values() for o in mine}
+    made = [Blame(s, v / whole, own.get(s, 0.0), blamed_by.get(s, ()), onset.get(s)) for s, v in score.items()]
     return sorted(made, key=lambda b: (-b.share, b.service))
 
 
-def earliest(signals: Iterable[Signal]) -> int | None:
-    """Start of the first of some signals."""
-    return min((s.start for s in signals), default=None)
+def _passed(score: Mapping[str, float], own: Mapping[str, float],
+            told: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """One round: each service keeps the part of its score that is trouble of its own and passes on the rest."""
+    out: dict[str, float] = {}
+    for service, value in score.items():
+        mine = told.get(service, {})
+        total = sum(mine.values())
+        passed = value * min(1.0, total / max(own.get(service, 0.0), 1e-9)) if mine else 0.0
+        out[service] = out.get(service, 0.0) + value - passed
+        for other, w in mine.items():
+            out[other] = out.get(other, 0.0) + passed * w / total
+    return out
+
+
+def first_complaints(episode: Episode, mentions: Mentions) -> dict[str, Signal]:
+    """By service its first statement of trouble that names another, else its first."""
+    out: dict[str, Signal] = {}
+    for signal in episode.signals:
+        named = mentions.of(f"{signal.text} {signal.example}", signal.service)
+        known = out.get(signal.service)
+        if known is None or (named and not mentions.of(f"{known.text} {known.example}", known.service)):
+            out[signal.service] = signal
+    return out

@@ -1,26 +1,37 @@
 """When: the stretch of time in which trouble stands out, if there is one.
 
-Each signal of trouble weighs by how bad its statement is and by the logarithm of how far it stands out, so that one
-chatty statement does not drown the rest. Buckets that carry weight make episodes; the heaviest is the incident. Below a
-threshold the answer is that there is none.
+Every service grumbles all the time. An incident is many statements of trouble at once that are not usual together: for
+each bucket the logarithms of how often each of them was said are added up, which keeps one chatty statement from
+drowning the rest; what is usual of these sums (median and spread over the buckets) is taken off, and the stretch with
+the largest sum of what is left is the incident. Below a threshold there is none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p
 
-from enlist.tools.logs.signals.found import Grid
+from enlist.tools.logs.signals.found import Grid, quantile
 from enlist.tools.logs.signals.signal import Signal
+from enlist.tools.logs.signals.tally import Series
+from enlist.tools.logs.signals.words import trouble
 
-ENOUGH = 3.0
-"""Weight of trouble below which logs hold no incident; measured on streams without one."""
-DOUBTFUL = 2.0
-_TROUBLE = 0.3
+ENOUGH = 30.0
+"""Excess of trouble below which logs hold no incident; measured on streams without one."""
+DOUBTFUL = 18.0
+_SAID = 0.35
+"""How bad a statement must be to count."""
+_USUAL = 1.5
+_INSIDE = 0.6
+_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A stretch of trouble: ns since the epoch, its weight, its signals by start."""
+    """A stretch of trouble: ns since the epoch, its excess, and the statements that belong to it.
+
+    Attributes:
+        signals: those of trouble that lie for the most part inside, by start.
+    """
 
     start: int
     end: int
@@ -28,49 +39,67 @@ class Episode:
     signals: tuple[Signal, ...]
 
 
-def weight(signal: Signal) -> float:
-    """How much a signal adds to trouble."""
-    if signal.kind in ("burst", "first_seen"):
-        return signal.bad * log1p(max(0.0, signal.strength)) if signal.bad >= _TROUBLE else 0.0
-    if signal.kind == "silence":
-        return (0.8 if signal.value.get("whole_service") else 0.3) * log1p(signal.strength)
-    if signal.kind == "shift":
-        return 0.3 * log1p(signal.strength)
-    return 0.0
-
-
-def episode(signals: Sequence[Signal], at: Grid) -> Episode | None:
-    """The heaviest stretch of trouble; None where nothing weighs."""
-    heavy = [(s, w) for s in signals if (w := weight(s)) > 0]
-    if not heavy:
-        return None
-    loads = [0.0] * at.n
-    for signal, w in heavy:
-        low, high = _buckets(signal, at)
-        for b in range(low, high + 1):
-            loads[b] += w / (high - low + 1) ** 0.5
-    limit = 0.1 * max(loads)
-    gap = max(2, at.n // 12)
-    runs: list[tuple[int, int]] = []
-    for b, load in enumerate(loads):
-        if load < limit:
+def loads(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], at: Grid) -> list[float]:
+    """Trouble by bucket: the sum over statements of how bad each is times the logarithm of its records beyond its
+    usual."""
+    out = [0.0] * at.n
+    for (_, template), one in sorted(series.items()):
+        bad = trouble(texts[template], one.levels, one.total)
+        if bad < _SAID or not one.counts:
             continue
-        if runs and b - runs[-1][1] <= gap:
-            runs[-1] = runs[-1][0], b
-        else:
-            runs.append((b, b))
-    best: Episode | None = None
-    for low, high in runs:
-        mine = [(s, w) for s, w in heavy if _buckets(s, at)[0] <= high and _buckets(s, at)[1] >= low]
-        total = sum(w for _, w in mine)
-        if best is None or total > best.weight:
-            every = tuple(sorted((s for s, _ in mine), key=lambda s: (s.start, s.service, s.template)))
-            best = Episode(min(s.start for s in every), max(s.end for s in every), total, every)
-    return best
+        counts = [0] * at.n
+        for slot, n in one.counts.items():
+            counts[at.bucket(slot)] += n
+        usual = quantile(counts, 0.5)
+        for bucket, n in enumerate(counts):
+            if n > usual:
+                out[bucket] += bad * log1p(n - usual)
+    return out
 
 
-def _buckets(signal: Signal, at: Grid) -> tuple[int, int]:
-    wide = at.per * at.width * 1_000_000_000
-    origin = at.start(0)
-    low, high = (signal.start - origin) // wide, (signal.end - origin) // wide
-    return max(0, min(at.n - 1, low)), max(0, min(at.n - 1, high))
+def stretch(load: Sequence[float]) -> tuple[int, int, float]:
+    """First and last bucket of the stretch with the largest excess, and the excess."""
+    middle = quantile(list(load), 0.5)
+    spread = quantile([abs(x - middle) for x in load], 0.5)
+    usual = middle + _USUAL * (spread + 0.3)
+    best, low, high = 0.0, 0, -1
+    run, begin = 0.0, 0
+    for bucket, x in enumerate(load):
+        if run <= 0:
+            run, begin = 0.0, bucket
+        run += x - usual
+        if run > best:
+            best, low, high = run, begin, bucket
+    return low, high, best
+
+
+def episode(signals: Sequence[Signal], series: Mapping[tuple[str, int], Series], texts: Mapping[int, str],
+            at: Grid) -> Episode | None:
+    """The heaviest stretch of trouble; None where nothing stands out."""
+    low, high, weight = stretch(loads(series, texts, at))
+    if high < low:
+        return None
+    wide = at.per * at.width * _NS
+    begin, end = at.start(low) - wide, at.start(high + 1) + wide
+    inside = [s for s in signals if troubling(s) and begin <= s.start <= end and _share(s, begin, end) >= _INSIDE]
+    if not inside:
+        return None
+    firm = [s for s in inside if s.count >= 3] or inside
+    return Episode(min(s.start for s in firm), max(s.end for s in firm), weight,
+                   tuple(sorted(inside, key=lambda s: (s.start, s.service, s.template))))
+
+
+def troubling(signal: Signal) -> bool:
+    """Whether a signal is one of trouble."""
+    if signal.kind in ("burst", "first_seen"):
+        return signal.bad >= _SAID
+    if signal.kind == "silence":
+        return bool(signal.value.get("whole_service"))
+    return signal.kind == "rare" and signal.bad >= 0.6
+
+
+def _share(signal: Signal, begin: int, end: int) -> float:
+    """Which part of all records of the statement lies inside, by the lines that are known."""
+    if not signal.times:
+        return 1.0
+    return signal.share * sum(begin <= t <= end for t in signal.times) / len(signal.times)

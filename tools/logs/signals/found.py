@@ -13,12 +13,12 @@ from itertools import pairwise
 from enlist.tools.logs.batch import Ref
 from enlist.tools.logs.signals.signal import Kind, Signal
 from enlist.tools.logs.signals.tally import MICRO, Series
-from enlist.tools.logs.signals.words import is_begin, is_change, trouble
+from enlist.tools.logs.signals.words import trouble
 
 BUCKETS = 120
 _NS = 1_000_000_000
 _BURST, _LEAST, _WARM = 5.0, 4, 0.04
-_RARE = 40
+_RARE = 12
 _KEPT = 12
 
 
@@ -65,11 +65,8 @@ def signals(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], 
         out += _bursts(made, counts)
         out += _silences(made, counts, alive[service])
         out += _shifts(made)
-        rare = one.total <= _RARE
-        if rare and (is_change(texts[template]) or is_change(one.first[1] if one.first else "")):
-            out += made.rare("change")
-        if rare and is_begin(texts[template]):
-            out += made.rare("restart")
+        if one.total <= _RARE:
+            out.append(made.rare())
     return sorted(out, key=lambda s: (s.start, s.service, s.template, s.kind))
 
 
@@ -87,18 +84,14 @@ class _Maker:
             return Signal(kind, self.service, self.template, self.text, at.start(first), at.start(last + 1), strength,
                           self.bad, count, self._lines(), self._example(), dict(value))
         start, end = self.one.times[slots[0]][0], self.one.times[slots[-1]][1]
-        lines = tuple(self.one.refs[s] for s in slots[:_KEPT])
-        return Signal(kind, self.service, self.template, self.text, start, end, strength, self.bad, count, lines,
-                      self._example(), dict(value))
+        kept = slots[:_KEPT]
+        return Signal(kind, self.service, self.template, self.text, start, end, strength, self.bad, count,
+                      tuple(self.one.refs[s] for s in kept), self._example(), dict(value),
+                      tuple(self.one.times[s][0] for s in kept), count / max(1, self.one.total))
 
-    def rare(self, kind: Kind) -> list[Signal]:
-        """One signal for each slice of a statement that is rare altogether."""
-        out = []
-        for slot in sorted(self.one.refs):
-            low, high = self.one.times[slot]
-            out.append(Signal(kind, self.service, self.template, self.text, low, high, 1.0, self.bad,
-                              self.one.counts[slot], (self.one.refs[slot],), self._example(), {}))
-        return out
+    def rare(self) -> Signal:
+        """All of a statement that is rare."""
+        return self.over("rare", 0, self.at.n - 1, 1.0, self.one.total, {})
 
     def _lines(self) -> tuple[Ref, ...]:
         last = max(self.one.refs, default=None)

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from enlist.tools.logs.batch import Ref
 
-Kind = Literal["burst", "first_seen", "silence", "shift", "change", "restart", "growth"]
+Kind = Literal["burst", "first_seen", "silence", "shift", "growth", "rare"]
 """burst: more of a statement than its baseline; first_seen: an error-bearing statement that was not there before;
-silence: a steady statement that stops; shift: numbers with a unit that move; growth: numbers that only climb; change:
-somebody changed something; restart: a service begins anew."""
+silence: a steady statement that stops; shift: numbers with a unit that move; growth: numbers that only climb; rare: a
+statement of which there are few records in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Signal:
         start, end: ns since the epoch of the first and last record in question.
         strength: by how many standard deviations of a Poisson count it stands out; for shifts the ratio.
         bad: how much the statement itself tells of trouble, in [0, 1].
-        lines: first lines of the slices in question, in order of time.
+        count: records in question; share: which part of all records of the statement they are.
+        lines: first lines of the slices in question, in order of time; times: ns since the epoch of each.
         value: what the kind says in numbers.
     """
 
@@ -37,3 +38,5 @@ class Signal:
     lines: tuple[Ref, ...]
     example: str
     value: dict[str, Any]
+    times: tuple[int, ...] = ()
+    share: float = 1.0

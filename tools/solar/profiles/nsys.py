@@ -8,6 +8,7 @@ runtime call with the kernel's correlation id says which range it was launched i
 import csv
 import io
 import json
+import re
 import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
@@ -16,7 +17,7 @@ from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
 from enlist.tools.solar.profiles.activity import Activity, Profile
-from enlist.tools.solar.profiles.ncu import number
+from enlist.tools.solar.profiles.ncu import UNITS, number
 
 _NANO = 1e-9
 SQLITE = b"SQLite format 3\x00"
@@ -53,12 +54,21 @@ def read_nsys_summary(text: str, name: str) -> Profile:
     for row in rows:
         if not isinstance(row, dict):
             continue
-        nanoseconds = number(row.get("Total Time (ns)", row.get("Total Time")))
-        if nanoseconds > 0 and row.get("Name"):
-            found.append(Activity(str(row["Name"]), nanoseconds * _NANO, max(1, int(number(row.get("Instances"))))))
+        seconds = _seconds(row)
+        if seconds > 0 and row.get("Name"):
+            found.append(Activity(str(row["Name"]), seconds, max(1, int(number(row.get("Instances"))))))
     if not found:
         raise _no_kernels(name)
     return Profile("nsight-systems", name, tuple(found), True)
+
+
+def _seconds(row: dict[Any, Any]) -> float:
+    """The total time of a row, in the unit that its column names (`nsys stats --timeunit`), nanoseconds by default."""
+    for column, value in row.items():
+        named = re.fullmatch(r"Total Time(?: \((\w+)\))?", str(column).strip())
+        if named is not None:
+            return number(value) * UNITS.get(named[1] or "ns", 0.0)
+    return 0.0
 
 
 def is_nsys_summary(text: str) -> bool:

@@ -119,6 +119,18 @@ def test_the_summary_as_json_is_the_same(tmp_path: Path) -> None:
     assert again.total_s == pytest.approx(10e-6)
 
 
+@pytest.mark.parametrize("unit", ["us", "ms", "s"])
+def test_the_summary_is_read_in_the_unit_that_it_was_asked_for(tmp_path: Path, unit: str) -> None:
+    per = {"us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    (tmp_path / "sum.csv").write_text(SUMMARY)
+    known = read_profile(tmp_path / "sum.csv").activities
+    rows = "".join(f'{a.seconds * 1e9 / per!r},{a.count},"{a.name}"\n' for a in known)
+    (tmp_path / "other.csv").write_text(f"Total Time ({unit}),Instances,Name\n{rows}")
+    again = read_profile(tmp_path / "other.csv")
+    assert [(a.name, a.count) for a in again.activities] == [(a.name, a.count) for a in known]
+    assert again.total_s == pytest.approx(10e-6)
+
+
 @pytest.mark.parametrize(("text", "seconds"), [(DETAILS, [1250.5e-6, 3e-6, 7e-6]), (RAW, [12.5e-6, 2e-6])])
 def test_compute_has_a_duration_for_each_launch_in_order(tmp_path: Path, text: str, seconds: list[float]) -> None:
     (tmp_path / "ncu.csv").write_text(text)

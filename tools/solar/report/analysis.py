@@ -19,6 +19,7 @@ from enlist.tools.solar.report.opportunities import Opportunity, opportunities
 from enlist.tools.solar.report.provisioning import Demand, Provision, provision
 
 DEFAULTS = Ruling()
+_HALVES = ("bfloat16", "float16")
 _SMALLER = ("bfloat16", "float8_e4m3fn")
 
 
@@ -110,12 +111,13 @@ def _provision(graph: Graph, asked: Question) -> Provision | None:
 
 
 def _smaller(graph: Graph, asked: Question) -> list[str]:
-    """Dtypes that are smaller than the largest that the graph multiplies in, and that the device has units for."""
+    """Dtypes that are smaller than the widest of the graph's floating ones, and that the device has units for."""
     found = {t.dtype for t in graph.tensors}
-    if asked.dtype or not found & {"float32", "float64"}:
+    if asked.dtype or not found & {*_HALVES, "float32", "float64"}:
         return []
     peaks = asked.devices[0].peaks
-    return [d for d in _SMALLER if f"tensor.{'bf16' if d == 'bfloat16' else 'fp8'}" in peaks]
+    return [d for d in _SMALLER if f"tensor.{'bf16' if d == 'bfloat16' else 'fp8'}" in peaks
+            and (d not in _HALVES or found & {"float32", "float64"})]
 
 
 def entry(made: Analysis) -> dict[str, Any]:

@@ -120,5 +120,3 @@ MUTANTS: dict[str, Solver] = {s.name: s for s in (
     BoundSolver("dropped output", lambda path, device: _solar(path, device, _without_output)),
     BoundSolver("wrong dtype", lambda path, device: _solar(path, device, _half_width)),
     BoundSolver("MAC for FLOP", _macs), BoundSolver("sparse peak", _sparse), BoundSolver("three times", _dense))}
-
-

@@ -126,6 +126,28 @@ def test_no_bound_of_ours_is_above_what_is_possible_on_any_module() -> None:
     assert wrong == {}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_loses_on_every_module_where_its_fault_can_show(mutant: str) -> None:
+    """MACs show where there are products, a wrong dtype where there are floats, a dropped output unless it is a small
+    part of all that moves or within what the truth leaves open (`moe-dense`)."""
+    whole, caught, hidden = SpeedOfLight(per_family=1), 0, set()
+    known = {k.id: k for k, _ in whole._known("validation", 0)}
+    for one in whole.tasks("validation", 0):
+        score = whole.score(one, MUTANTS[mutant].solve(one))
+        caught += score.value < 0.999
+        if score.value >= 0.999:
+            hidden.add(one.id)
+    if mutant == "MAC for FLOP":
+        assert not any(known[name].limits("matrix_flop")[0] for name in hidden)
+    elif mutant == "wrong dtype":
+        assert hidden == {"bool-and/0", "blind-bool-masks", "blind-int64-hash", "blind-int8-product"}
+    else:
+        small = {"blind-argmax-tokens", "blind-cross-entropy", "blind-matrix-vector", "blind-mean-dim"}
+        assert hidden == (small | {"blind-moe-dense"} if mutant == "dropped output" else set())
+    assert caught >= len(known) * 2 // 3
+
+
 def test_a_third_of_the_modules_was_written_blind() -> None:
     blind, drawn = len(written_blind()), 2 * len(FAMILIES)
     assert blind >= 20 and blind / (blind + drawn) >= 1 / 3

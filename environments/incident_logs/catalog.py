@@ -54,19 +54,21 @@ class Plot:
         return replace(told, seed=self.seed, red_herrings=self._herrings(told, start, span))
 
     def _herrings(self, told: Incident, start: float, span: float) -> tuple[Herring, ...]:
-        """One to four herrings, none of them on the component."""
-        rng, drawn = Random(f"herrings {self.seed}"), []
-        for number, maker in enumerate(_herring_makers()):
-            found = maker(told.system, Random(f"herrings {number} {self.seed}"), start, span)
-            drawn += [h for h in found if h.service != told.component]
+        """One to four herrings, none of them on the component: of this hand where the seed is even, else of the other
+        where there are some, so that those that are added later leave half of all streams as they were."""
+        rng = Random(f"herrings {self.seed}")
+        makers = _herring_makers()
+        maker = makers[self.seed % 2 if len(makers) > 1 else 0]
+        found = maker(told.system, Random(f"herrings of {self.seed}"), start, span)
+        drawn = [herring for herring in found if herring.service != told.component]
         rng.shuffle(drawn)
         return tuple(sorted(drawn[:1 + int(rng.random() * 4)], key=lambda h: h.at))
 
 
 @cache
 def causes() -> dict[str, Cause]:
-    """The function of each cause that has a module, in the order of `CAUSES`."""
-    modules = {name: module for package in (own, _blind()) if package is not None for name, module in _modules(package)}
+    """The function of each cause that has a module, in the order of `CAUSES`; the other hand adds and replaces none."""
+    modules = {name: module for package in (_blind(), own) if package is not None for name, module in _modules(package)}
     return {name: modules[name].incident for name in CAUSES if name in modules}
 
 

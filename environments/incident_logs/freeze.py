@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from enlist.environments.incident_logs.catalog import Plot, causes
+from enlist.environments.incident_logs.catalog import Plot, blind_causes, causes
 from enlist.environments.incident_logs.reference import Control
 from enlist.environments.incident_logs.streams import stream
 from enlist.environments.incident_logs.systems import SHAPES
@@ -21,13 +21,14 @@ CONTROLS: tuple[Control, ...] = ("none", "removed", "shuffled")
 
 
 def frozen() -> Iterator[Plot]:
-    """One small plot of each cause, in both wordings and with each control by turns, and a healthy one."""
-    shapes = list(SHAPES)
-    for number, cause in enumerate(sorted(causes())):
+    """One small plot of each cause, in both wordings and with each control by turns, and a healthy one. What the other
+    hand adds comes last and with odd seeds, and changes none of the others."""
+    shapes, other = list(SHAPES), blind_causes()
+    for number, cause in enumerate(sorted(causes(), key=lambda name: (name in other, name))):
         control = CONTROLS[number % len(CONTROLS)]
-        yield Plot(cause, shapes[number % len(shapes)], 7000 + number, LINES, names=None if number % 2 else 5,
-                   wording=number % 2, control=control)
-    yield Plot("", "mesh", 7999, LINES, control="no_incident")
+        yield Plot(cause, shapes[number % len(shapes)], 7000 + 2 * number + (cause in other), LINES,
+                   names=None if number % 2 else 5, wording=number % 2, control=control)
+    yield Plot("", "mesh", 7998, LINES, control="no_incident")
 
 
 def fingerprint(plot: Plot) -> str:

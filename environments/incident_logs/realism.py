@@ -37,11 +37,16 @@ _FORMS = (
     (re.compile(r"\b1\d{9}(?=\d{3} |\b)"), lambda t: datetime.fromtimestamp(int(t), UTC)))
 
 
+LEGEND = """\
+Each row is one program's log. `zipf`: minus the slope of log count over log rank of templates; `late`: share of
+templates that first occur in the second half; `fano`: variance over mean of lines in 200 windows; `error`, `warning`:
+share of lines with such a word; `tokens`: median per line; `entropy`: mean bits per parameter of templates with 20
+lines; `repeated`: share of lines that are the same but for their time; `packed`: bytes over gzipped bytes."""
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """What is compared. `zipf` is minus the slope, `late` the share of templates that first occur in the second half,
-    `fano` variance over mean of lines per window, `entropy` the mean bits per parameter, `repeated` the share of lines
-    that are the same but for their time, `packed` bytes over gzipped bytes; None where it cannot be told."""
+    """What is compared, by the names of `LEGEND`; None where it cannot be told."""
 
     lines: int
     templates: int
@@ -159,11 +164,13 @@ def report(real: Mapping[str, Sequence[str]]) -> str:
     tail = f"Lag between services on one trace id, {len(gaps)} traces: median {median(gaps) * 1e3:.0f} ms, " \
            f"95th percentile {gaps[int(0.95 * len(gaps))] * 1e3:.0f} ms."
     size = f"{len(generated)} files of {len(made)} streams with at least 400 lines each."
-    return "\n".join([*table, "", size, "", tail])
+    return "\n".join([LEGEND, "", *table, "", size, "", tail])
 
 
 def _told(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}" if abs(value) >= 20 else f"{value:.2f}"
+    if value is None:
+        return ""
+    return f"{value:.0f}" if abs(value) >= 20 or isinstance(value, int) else f"{value:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

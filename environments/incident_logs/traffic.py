@@ -60,7 +60,7 @@ def voice(system: System, service: Service, rng: Random) -> Voice:
     weights = [1 / (rank + 1) ** exponent for rank in range(len(phrases))]
     noise = min(8.0, rng.lognormvariate(0.3, 1.0))
     for rank, (level, _) in enumerate(phrases):
-        weights[rank] *= {"error": 0.15 * noise, "warn": 0.4 * noise}.get(level, 1.0)
+        weights[rank] *= {"error": 0.5 * noise, "warn": 0.8 * noise}.get(level, 1.0)
     total, run, cumulative = sum(weights), 0.0, []
     for weight in weights:
         run += weight / total

@@ -91,14 +91,15 @@ def test_answers_for_other_tasks_and_garbage_are_invalid_and_no_answer_abstains(
 def test_frozen_streams_are_as_they_were() -> None:
     """A difference is a new version of the benchmark: see freeze.py."""
     held = manifest()
-    assert set(held) == {plot.cause or "healthy" for plot in frozen()}
-    for plot in list(frozen())[::5]:
+    assert set(causes()) - blind_causes() <= set(held)
+    for plot in [plot for plot in frozen() if (plot.cause or "healthy") in held][::5]:
         assert fingerprint(plot) == held[plot.cause or "healthy"], plot
 
 
 @pytest.mark.slow
 def test_all_frozen_streams_are_as_they_were() -> None:
-    assert {plot.cause or "healthy": fingerprint(plot) for plot in frozen()} == manifest()
+    held = manifest()
+    assert held == {name: fingerprint(plot) for plot in frozen() if (name := plot.cause or "healthy") in held}
 
 
 @pytest.mark.slow

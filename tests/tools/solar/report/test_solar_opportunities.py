@@ -48,7 +48,8 @@ def test_a_smaller_dtype_saves_the_difference_of_the_fused_bounds(stack: Stack) 
     fused = [bounds(graph, device, dtype=d).devices[0].fused_s for d in (None, "bfloat16")]
     assert found.saves_s == pytest.approx(fused[0] - fused[1]) and "changes results" in found.how
     assert not [o for o in analyse(graph, Question(device, "bfloat16")).opportunities if o.kind == "precision"]
-    half = graph.model_copy(update={"tensors": tuple(t.model_copy(update={"dtype": "bfloat16"}) for t in graph.tensors)})
+    halves = tuple(t.model_copy(update={"dtype": "bfloat16"}) for t in graph.tensors)
+    half = graph.model_copy(update={"tensors": halves})
     assert [o.what for o in analyse(half, Question(device)).opportunities if o.kind == "precision"] == ["float8_e4m3fn"]
 
 

@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from enlist.tools.logs.batch import Accounting, Batch, Block, Source
 from enlist.tools.logs.clock.reader import Clock
+from enlist.tools.logs.framing.documents import Documents, is_document
+from enlist.tools.logs.framing.entries import Entries, is_export
 from enlist.tools.logs.framing.frames import Framer
+from enlist.tools.logs.framing.rows import Rows, is_table
 from enlist.tools.logs.reading.names import rotation
 
 __all__ = ["Framer", "batches"]
@@ -26,7 +29,15 @@ def batches(blocks: Iterable[Block], account: Accounting,
         if framer is None or name != whole:
             if framer is not None:
                 yield from framer.finish()
-            framer, whole = Framer(account, make), name
+            framer, whole = _framer(block)(account, make), name
         yield from framer.feed(block)
     if framer is not None:
         yield from framer.finish()
+
+
+def _framer(block: Block) -> type[Framer]:
+    """Which kind of framer a log needs, by the lines it begins with."""
+    for fits, kind in ((is_export, Entries), (is_document, Documents), (is_table, Rows)):
+        if fits(block.texts):
+            return kind
+    return Framer

@@ -136,6 +136,8 @@ class Framer:
             piece = self._unwrapped(piece)
         if piece.time is not None:
             self._timed += 1
+        else:
+            self._account.move("record", "unparsed")
         self._begin(number, offset, stream, piece)
 
     def _read(self, text: str) -> Piece | None:
@@ -176,10 +178,8 @@ class Framer:
         batch = self._current(self._source)
         self._begun += 1
         time, how = piece.time, piece.how
-        if time is None:
-            if batch.time and batch.time[-1] is not None:
-                time, how = batch.time[-1], "carried"
-            self._account.move("record", "unparsed")
+        if time is None and batch.time and batch.time[-1] is not None:
+            time, how = batch.time[-1], "carried"
         self._open[stream] = len(batch)
         if piece.cut:
             self._cut[stream] = len(batch)
@@ -192,10 +192,17 @@ class Framer:
         batch.level.append(piece.level)
         batch.service.append(piece.service or (self._source.service if self._source else "") or "")
         batch.stream.append(stream)
-        batch.message.append(piece.message)
-        batch.rest.append("")
+        message, _, rest = piece.message.partition("\n")
+        batch.message.append(message)
+        batch.rest.append(rest)
         batch.fields.append(piece.fields)
         self._account.records += 1
+
+    def _follow(self, numbers: list[int]) -> None:
+        """The record that began last has these lines too."""
+        if self._batch is not None and numbers:
+            self._batch.lines[-1] += len(numbers)
+            self._batch.more[len(self._batch) - 1] = numbers
 
     def _current(self, source: Source) -> Batch:
         """The batch for a record that begins in a source; records that were open in the part before end here."""

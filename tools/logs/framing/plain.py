@@ -23,7 +23,7 @@ _ANY = "|".join(sorted(WORDS, key=len, reverse=True))
 
 def _level(n: int) -> str:
     """A word in brackets, which may be a level, or a word that is one."""
-    return (rf"(?:[\[(<](?P<l{n}>[A-Za-z]{{1,13}})\s*[\])>]"
+    return (rf"(?:[\[(<](?:[a-z0-9_]{{1,30}}:)?(?P<l{n}>[A-Za-z]{{1,13}})\s*[\])>]"
             rf"|(?=[A-Z])(?P<b{n}>{BARE}|Info|Warning|Warn|Error|Debug)(?=[\s:|,\]-]|$))")
 
 
@@ -34,7 +34,8 @@ _HEAD = (
     rf"(?:{_level(2)}{_GAP})?"
     r"(?:(?P<logger>(?:[A-Za-z_$][\w$-]*+[./])++[\w$-]++(?:\[\d+\])?(?::\d+)?|[\w.$/-]++(?=\s-\s))(?:\s*:\s|\s-\s|\s\|\s))?"
     rf"(?:{_level(3)}{_GAP})?")
-_TAG = r"(?:\s+(?P<host>[\w.:-]+)\s+(?P<tag>[^\s:\[]{1,64})(?:\[(?P<pid>[^\]]{1,20})\])?:\s?)?"
+_TAG = (rf"(?:\s+(?!(?:{BARE}|Info|Warning|Warn|Error|Debug)\s)(?P<host>[\w.:-]+)\s+"
+        r"(?P<tag>[^\s:\[]{1,64})(?:\[(?P<pid>[^\]]{1,20})\])?:\s?)?")
 _TAGGED = ("syslog", "iso")
 _BARE_HEAD = re.compile(rf"(?:[\[(<](?P<l1>(?i:{_ANY}))\s*[\])>]|(?P<b1>{BARE})(?=[\s:|,\]-]|$))[\s:|-]+")
 

@@ -12,6 +12,7 @@ _PACKED = re.compile(r"\.(gz|zst|xz|bz2|zip|lz4|Z)$", re.IGNORECASE)
 _NUMBER = re.compile(r"\.(\d{1,4})$")
 _DATE = re.compile(r"[-_.](\d{4})-?(\d{2})-?(\d{2})(?:[-_T.]?(\d{2})[-_:]?(\d{2})?[-_:]?(\d{2})?)?(?=$|\.)")
 _EXTENSION = re.compile(r"\.(log|logs|txt|out|err|json|jsonl|ndjson|logfmt|csv|stdout|stderr)$", re.IGNORECASE)
+_PART = re.compile(r"(?<=.)[-_.](?:error|errors|err|access|out|stdout|stderr|slow|gc)$", re.IGNORECASE)
 _LAST = "9" * 14
 _GENERIC = {"", "-", "log", "logs", "output", "out", "stdout", "stderr", "err", "error", "access", "current",
             "messages", "console"}
@@ -33,7 +34,7 @@ def rotation(name: str) -> tuple[str, str, int]:
 def service(name: str) -> str | None:
     """Who wrote a log, by its file name; where that is a generic word, by its folder."""
     path = PurePosixPath(rotation(name.replace("!", "/"))[0])
-    stem = _EXTENSION.sub("", _EXTENSION.sub("", path.name))
+    stem = _PART.sub("", _EXTENSION.sub("", _EXTENSION.sub("", path.name)))
     if stem.lower() in _GENERIC:
         folder = path.parent.name
         return folder if folder not in ("", ".", "/", "log", "logs", "var") else stem or None

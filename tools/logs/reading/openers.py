@@ -28,12 +28,14 @@ class Limits:
 
     Attributes:
         line: bytes of a line that are kept; the rest is counted.
+        document: the same for a JSON document on one line.
         unpacked: bytes that one compressed source may grow to.
         ratio: growth past the first 64 MiB that no log has and a bomb does.
         members: files in one archive.
     """
 
     line: int = 1 << 20
+    document: int = 1 << 25
     unpacked: int = 64 << 30
     ratio: int = 2_000
     members: int = 100_000

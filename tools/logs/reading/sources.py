@@ -4,10 +4,11 @@ import os
 import stat
 import sys
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -67,17 +68,26 @@ def _read_one(number: int, one: Found, stream: Stream, account: Accounting, limi
     if not head:
         account.skip(one.name, "empty")
         return
-    if is_binary(head):
+    zeros = 0
+    while not ended and not head.strip(b"\x00"):  # what a writer leaves whose file was emptied under it
+        zeros += len(head)
+        head, ended = first(stream)
+    if zeros and head:
+        account.bytes_read += zeros
+        account.note(one.name, f"begins with {zeros} zero bytes, which were passed over")
+    if is_binary(head) or not head:
         account.skip(one.name, "binary: no text in it")
         return
     encoding, mark = encoding_of(head, whole=ended)
+    if b"\n" not in head and head[mark:].lstrip()[:1] in (b"{", b"["):
+        limits = replace(limits, line=max(limits.line, limits.document))
     source = Source(number, one.name, service(rotation(one.name)[0]), encoding, one.modified)
 
     def whole() -> Iterator[bytes]:
         yield head
         yield from pieces(stream, False, limits)
 
-    yield from blocks_of(source, mark, whole(), limits, account)
+    yield from blocks_of(source, mark, whole(), limits, account, first_byte=zeros)
 
 
 def _read_part(number: int, one: Found, path: Path, part: Part, account: Accounting,
@@ -167,7 +177,8 @@ def _file(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
                 with unpacked(raw, how) as stream:
                     yield Guarded(stream, limits, raw)
 
-    yield Found(path, info.st_mtime, info.st_size, Path(path) if how == "plain" else None, opened)
+    noted = int.from_bytes(head[4:8], "little") if how == "gzip" else 0  # when what was packed had last been changed
+    yield Found(path, noted or info.st_mtime, info.st_size, Path(path) if how == "plain" else None, opened)
 
 
 class Guarded:
@@ -196,59 +207,61 @@ def _holds_tar(path: str, how: str) -> bool:
 
 
 def _tar(path: str, how: str, account: Accounting, limits: Limits) -> Iterator[Found]:
-    """Members of a tar are found by one pass; reading one later goes over the archive again up to it."""
-    names: list[tuple[str, float, int]] = []
+    """Members of a tar, each read from where it stands. A compressed one is unpacked once, into a file without a
+    name, so that its members can be read in any order; what a damaged one still gives is read."""
+    whole: BinaryIO = open(path, "rb") if how == "plain" else _unpacked_once(path, how, account, limits)  # noqa: SIM115
+    members: list[tarfile.TarInfo] = []
     try:
-        with _archive(path, how, limits) as archive:
+        with tarfile.open(fileobj=whole, mode="r:") as archive:
             for member in archive:
-                if len(names) >= limits.members:
+                if len(members) >= limits.members:
                     raise EnlistError("resource_limit", f"has more than {limits.members} members", given=path)
                 if member.isfile():
-                    names.append((member.name, float(member.mtime), member.size))
+                    members.append(member)
                 elif not member.isdir():
                     account.skip(f"{path}!{member.name}", "a link or a device in an archive")
     except (tarfile.TarError, EOFError) as error:
         account.note(path, f"the archive ends early or is damaged: {error}")
     except EnlistError as error:
         account.note(path, str(error))
-    for name, modified, size in names:
-        yield Found(f"{path}!{name}", modified, size, None, _tar_member(path, how, name, limits))
+    for member in members:
+        yield Found(f"{path}!{member.name}", float(member.mtime), member.size, None, _tar_member(whole, member, limits))
 
 
-def _tar_member(path: str, how: str, name: str, limits: Limits) -> Callable[[], AbstractContextManager[Stream]]:
+def _unpacked_once(path: str, how: str, account: Accounting, limits: Limits) -> BinaryIO:
+    file = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 (open as long as its members may be read)
+    try:
+        with open(path, "rb") as raw, unpacked(raw, how) as stream:
+            for piece in pieces(stream, True, limits, raw):
+                file.write(piece)
+    except EnlistError as error:
+        account.note(path, str(error))
+    file.flush()
+    file.seek(0)
+    return file
+
+
+def _tar_member(whole: BinaryIO, member: tarfile.TarInfo, limits: Limits
+                ) -> Callable[[], AbstractContextManager[Stream]]:
     @contextmanager
     def opened() -> Iterator[Stream]:
-        with _archive(path, how, limits) as archive:
-            for member in archive:
-                if member.name == name and member.isfile():
-                    inner = archive.extractfile(member)
-                    assert inner is not None
-                    with _again(cast(Stream, inner), limits) as lines:
-                        yield lines
-                    return
+        with _again(_Slice(whole, member.offset_data, member.size), limits) as lines:
+            yield lines
 
     return opened
 
 
-@contextmanager
-def _archive(path: str, how: str, limits: Limits) -> Iterator[tarfile.TarFile]:
-    with open(path, "rb") as raw, unpacked(raw, how) as stream:
-        whole = cast(BinaryIO, _Whole(Guarded(stream, limits, raw)))
-        with tarfile.open(fileobj=whole, mode="r|") as archive:
-            yield archive
+class _Slice:
+    """Some bytes of a file, read without moving it."""
 
+    def __init__(self, file: BinaryIO, first: int, size: int) -> None:
+        self._file, self._at, self._stop = file, first, first + size
 
-class _Whole:
-    """What tarfile asks of a stream: reads of exactly so many bytes."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        got = b""
-        while len(got) < size and (more := self._stream.read1(size - len(got))):
-            got += more
-        return got
+    def read1(self, size: int = -1, /) -> bytes:
+        left = self._stop - self._at
+        piece = os.pread(self._file.fileno(), left if size < 0 else min(size, left), self._at)
+        self._at += len(piece)
+        return piece
 
 
 def _zip(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:

@@ -30,12 +30,14 @@ class Evidence:
         hard: of a plain word, where at least two other words of the statement are known.
         alone: of a plain word where fewer are, and of a statement's first word.
         tail: of all that follows a colon.
+        familiar: of a word that is a value of another statement.
     """
 
     soft: int = 3
     hard: int = 6
     alone: int = 20
     tail: int = 6
+    familiar: int = 2
 
 
 @dataclass(slots=True)
@@ -51,10 +53,13 @@ def clusters(shapes: Iterable[str], evidence: Evidence) -> list[Cluster]:
     found: dict[Key, Cluster] = {}
     _put(found, [(shape, elements(shape)) for shape in sorted(shapes)])
     steps = (_soft, _known, _single, _rare, _tails)
+    values: set[str] = set()
     at = 0
-    while at < len(steps):
-        slots = steps[at](found, evidence)
+    while at <= len(steps):
+        slots = steps[at](found, evidence) if at < len(steps) else _familiar(found, evidence, values)
         if slots:
+            if at < len(steps) and steps[at] is not _tails:
+                values.update(key[place] for key, places in slots.items() for place in places if key[place].isalpha())
             _put(found, [shape for key in sorted(slots) for shape in _slotted(found.pop(key), slots[key])])
         at = 0 if slots else at + 1
     return [found[key] for key in sorted(found)]
@@ -178,6 +183,24 @@ def _rare(found: dict[Key, Cluster], evidence: Evidence) -> Slots:
                     for key in keys:
                         slots[key].add(place)
         few *= 2
+    return slots
+
+
+def _familiar(found: dict[Key, Cluster], evidence: Evidence, values: set[str]) -> Slots:
+    """Words that are values elsewhere and differ where all else is the same."""
+    alike: dict[Key, list[Key]] = defaultdict(list)
+    for key in found:
+        alike[_blank(key, (n for n, part in enumerate(key) if part in values and not outcome_in(part)))].append(key)
+    slots: Slots = defaultdict(set)
+    for blank, keys in alike.items():
+        need = evidence.familiar if sum(map(_says, blank)) >= 2 else evidence.soft
+        if len(keys) < need or not any(map(_says, blank)):
+            continue
+        for place, part in enumerate(blank):
+            if part == SLOT and len({key[place] for key in keys}) >= need:
+                for key in keys:
+                    if key[place] != SLOT:
+                        slots[key].add(place)
     return slots
 
 

@@ -13,7 +13,7 @@ def _family(words: str) -> frozenset[str]:
 
 
 SUCCESS = _family("""
-success successful successfully succeed succeeds succeeded ok okay pass passed accept accepted allow allowed grant
+success successful successfully succeed succeeds succeeded ok okay passed accept accepted allow allowed grant
 granted permit permitted complete completed finished done healthy valid up online available reachable connected
 ready resolved recovered restored verified approved authorized authenticated alive normal good committed confirmed
 """)
@@ -27,16 +27,15 @@ broken
 """)
 
 LIFE = _family("""
-start starts started starting stop stops stopped stopping begin begins began beginning end ends ended ending open
-opened opening close closed closing create created creating destroy destroyed destroying delete deleted deleting add
-added adding remove removed removing enable enabled enabling disable disabled disabling lock locked unlock unlocked
-pause paused resume resumed suspend suspended running idle busy pending queued scheduled unscheduled assigned
-unassigned initialized uninitialized mount mounted unmount unmounted load loaded loading unload unloaded unloading
-attach attached detach detached acquire acquired release released enter entered entering exit exited exiting leave
-left join joined register registered unregister unregistered connect connecting disconnect disconnecting login
-logout activate activated active deactivate deactivated inactive sent sending received receiving before after
-terminated terminating launched shutdown restarted restarting promoted demoted increased decreased increasing
-decreasing raised cleared
+start starts started starting stop stops stopped stopping begin begins began beginning ended ending open opened
+opening close closed closing create created creating destroy destroyed destroying delete deleted deleting add added
+adding remove removed removing enable enabled enabling disable disabled disabling locked unlocked pause paused
+resume resumed suspend suspended running idle busy pending queued scheduled unscheduled assigned unassigned
+initialized uninitialized mounted unmounted loaded loading unloaded unloading attached detached acquire acquired
+released entered entering exited exiting joined register registered unregister unregistered connect connecting
+disconnect disconnecting login logout activate activated active deactivate deactivated inactive sent sending
+received receiving before after terminated terminating launched shutdown restarted restarting promoted demoted
+increased decreased increasing decreasing raised cleared
 """)
 
 METHODS = _family("get head post put delete connect options trace patch")

@@ -69,7 +69,7 @@ def summarize(
         else:
             show(terminal, made)
 
-    return Answer(made, shown, code=4 if made["incident"] is None else 0)
+    return Answer(made, shown, code=4 if made["undecided"] else 0)
 
 
 @app.command(epilog="\b\nExample:\n  enlist logs templates app.log\n  enlist logs templates app.log --assign")

@@ -55,7 +55,7 @@ class Counted:
         if options.since is not None or options.until is not None or options.service is not None:
             batch = self._chosen(batch, options)
         if len(batch):
-            self.tally.add(batch, self.miner.add(batch.message))
+            self.tally.add(batch, self.miner.add(batch.message), self.miner.outcome)
 
     def _chosen(self, batch: Batch, options: Options) -> Batch:
         low, high = options.since or -(1 << 62), options.until or 1 << 62
@@ -152,10 +152,10 @@ def concluded(counted: Counted, every: Sequence[Found], options: Options, begun:
     """The end of an analysis, once everything is counted."""
     miner, tally = counted.miner, counted.tally
     miner.fit()
-    shapes = {shape for _, shape in tally.series}
+    shapes = {statement // 2 for _, statement in tally.series}
     template_of = {shape: miner.template_of(shape) for shape in shapes}
     series = tally.by_template(template_of)
-    texts = {template: miner.text(template) for template in set(template_of.values())}
+    texts = {template: miner.text(template if template >= 0 else ~template) for _, template in series}
     for service, seconds in sorted(_aligned(series, tally).items()):
         counted.account.note(service, f"names no zone; lies {seconds} s beside the others and was moved by that")
     at = grid(series, tally.width)

@@ -15,8 +15,10 @@ from enlist.tools.logs.incident.window import Episode
 from enlist.tools.logs.signals.signal import Signal
 
 _ROUNDS = 6
-_HOST = re.compile(r"(?<![\w./@-])(?:https?://)?([a-z][a-z0-9-]{1,40}(?:\.[a-z][a-z0-9-]{1,40}){1,4})(?::\d+)?(?![\w-]|\.\w)")
-_CODE = re.compile(r"\.(?:go|py|js|ts|java|rb|rs|cc?|cpp|h|php|sh|ya?ml|json|conf|log|sock|so|txt|html?)$")
+_HOST = re.compile(r"(?<![\w./@-])(?:https?://)?([a-z][a-z0-9-]{1,40}(?:\.[a-z][a-z0-9-]{1,40}){1,4})(?::\d+)?"
+                   r"(?![\w-]|\.\w)")
+_DOMAIN = re.compile(r"\.(?:com|net|org|io|dev|app|cloud|co|eu|de|uk|us|ai|info|biz|edu|gov|mil|int|example|test|"
+                     r"invalid|internal|intern|local|localdomain|lan|corp|home|svc|cluster|amazonaws|azure)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Mentions:
             first = self._names.get(_plain(host.split(".")[0]))
             if first is not None:
                 found.add(first)
-            elif not _CODE.search(host) and _plain(host) not in self._names:
+            elif _DOMAIN.search(host) and _plain(host) not in self._names:
                 found.add(host)
         return {name for name in found if name != besides}
 

@@ -18,6 +18,7 @@ class Cause:
         title: as people say it.
         strong, weak: phrases that are said of this mechanism and hardly of another; that support it.
         by_change: the cause is a change that somebody made.
+        outside: the component is outside of the system that wrote the logs.
     """
 
     id: str
@@ -25,11 +26,13 @@ class Cause:
     strong: re.Pattern[str]
     weak: re.Pattern[str]
     by_change: bool = False
+    outside: bool = False
 
 
 @cache
 def causes() -> dict[str, Cause]:
     """Every class of causes by its id."""
     entries = yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text(encoding="utf-8"))
-    return {e["id"]: Cause(e["id"], e["title"], phrases(e["strong"]), phrases(e["weak"]), e.get("by_change", False))
+    return {e["id"]: Cause(e["id"], e["title"], phrases(e["strong"]), phrases(e["weak"]), e.get("by_change", False),
+                          e.get("outside", False))
             for e in entries}

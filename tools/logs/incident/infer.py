@@ -6,24 +6,25 @@ statements that share an id with the mechanism's come first. What stands out and
 such.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
-from enlist.tools.logs.incident.blame import Blame, Mentions, blames, first_complaints
-from enlist.tools.logs.incident.evidence import heard, scores
+from enlist.tools.logs.incident.blame import Blame, Mentions, blames, first_complaints, weight
+from enlist.tools.logs.incident.causes import causes
+from enlist.tools.logs.incident.evidence import heard, is_changed, scores
 from enlist.tools.logs.incident.model import Candidate, Incident
-from enlist.tools.logs.incident.story import Story, sentence
+from enlist.tools.logs.incident.story import Story, ids_of, sentence
 from enlist.tools.logs.incident.window import DOUBTFUL, ENOUGH, Episode, episode
 from enlist.tools.logs.signals.found import Grid
 from enlist.tools.logs.signals.signal import Signal
 from enlist.tools.logs.signals.tally import Series
-from enlist.tools.logs.signals.words import is_change, is_mend
+from enlist.tools.logs.signals.words import is_change
 
 _MOST = 5
 _LEAD = 0.2
 """Of the whole span: how long before the first trouble its cause may be written of."""
 _NS = 1_000_000_000
-_ID = re.compile(r"(?<![\w.])(?=\w*\d)[\w-]{4,40}(?![\w.])")
+_HEARD = 0.5
+_LEAST = 0.02
 
 
 def infer(signals: Sequence[Signal], series: Mapping[tuple[str, int], Series], texts: Mapping[int, str],
@@ -36,7 +37,7 @@ def infer(signals: Sequence[Signal], series: Mapping[tuple[str, int], Series], t
     lead = int(_LEAD * at.n * at.per * at.width * _NS)
     shares = blames(found, mentions)
     story = Story(found, mentions, first_complaints(found, mentions))
-    ranked = _ranked(shares, signals, found, mentions, lead)
+    ranked = _ranked(shares, signals, found, mentions, lead, {service for service, _ in series})
     total = sum(score for score, *_ in ranked) + 0.05
     candidates = []
     for score, blame, cause, support, trigger in ranked[:_MOST]:
@@ -51,39 +52,57 @@ Ranked = tuple[float, Blame, str, list[Signal], Signal | None]
 
 
 def _ranked(shares: Sequence[Blame], signals: Sequence[Signal], found: Episode, mentions: Mentions,
-            lead: int) -> list[Ranked]:
+            lead: int, services: set[str]) -> list[Ranked]:
     out: list[Ranked] = []
-    for blame in shares[:_MOST]:
-        statements = heard(blame.service, signals, found, mentions, lead)
+    blamed = {b.service: b for b in shares}
+    complaint = _complaint(found)
+    for service in sorted(set(services) | set(list(blamed)[:_MOST])):
+        blame = blamed.get(service, Blame(service, 0.0, 0.0, (), None))
+        statements = heard(service, signals, found, mentions, lead)
         onset = blame.onset if blame.onset is not None else found.start
-        change = trigger_of(blame.service, signals, onset, lead, mentions, [])
-        of_causes = scores(statements, change is not None)
+        of_causes = scores(statements, is_changed(statements, onset), service not in services)
         whole = sum(score for score, _ in of_causes.values())
         for cause, (score, support) in of_causes.items():
-            if score > 0:
-                trigger = trigger_of(blame.service, signals, onset, lead, mentions, support)
-                out.append((blame.share * (0.3 + score / whole) * min(1.0, score), blame, cause, support, trigger))
-        if whole == 0:
+            own = [s for s in support if s.service == service]
+            share = blame.share + (_HEARD * complaint.get(cause, 0.0) * min(1.0, score / 4) if own else 0.0)
+            if score > 0 and share > _LEAST:
+                trigger = trigger_of(service, signals, onset, lead, mentions, support)
+                out.append((share * (score / whole) * min(1.0, 0.3 + score / 4), blame, cause, support, trigger))
+        if whole == 0 and blame.share > _LEAST:
+            change = trigger_of(service, signals, onset, lead, mentions, [])
             out.append((0.2 * blame.share, blame, "unknown", [], change))
     return sorted(out, key=lambda r: (-r[0], r[1].service, r[2]))
 
 
+def _complaint(found: Episode) -> dict[str, float]:
+    """Which share of all complaints is in the words of each cause: victims may tell the mechanism, not the place."""
+    out: dict[str, float] = {}
+    total = 0.0
+    for signal in found.signals:
+        total += weight(signal)
+        for name, cause in causes().items():
+            if cause.strong.search(f"{signal.text} {signal.example}"):
+                out[name] = out.get(name, 0.0) + weight(signal)
+    return {name: w / total for name, w in out.items()} if total else {}
+
+
 def trigger_of(component: str, signals: Sequence[Signal], onset: int, lead: int, mentions: Mentions,
                support: Sequence[Signal]) -> Signal | None:
-    """What somebody or something did to a component last before its first symptom."""
-    ids = {i for s in support for i in _ID.findall(s.example)}
+    """What somebody or something did to a component last before its first symptom; what shares an id with the
+    statements of the mechanism comes first."""
+    ids = {i for s in support for i in ids_of(s.example)}
     best: tuple[float, int, Signal] | None = None
     for signal in signals:
-        if signal.kind not in ("rare", "first_seen") or not signal.times:
+        if signal.kind not in ("rare", "first_seen") or not signal.times or signal in support[:1]:
             continue
         before = [t for t in signal.times if onset - lead <= t <= onset]
         text = f"{signal.text} {signal.example}"
         about = signal.service == component or component in mentions.of(text, signal.service)
-        if not before or not about or signal.bad >= 0.6 or (is_mend(text) and not is_change(text)):
+        if not before or not about or signal.bad >= 0.6:
             continue
-        rank = 2.0 * is_change(text) + 1.5 * bool(ids & set(_ID.findall(signal.example)))
+        rank = 2.0 * is_change(text) + 3.0 * bool(ids & ids_of(signal.example)) + 0.5 * (signal.count == 1)
         rank += 0.5 * (signal.service == component) - 0.5 * (signal.count > 3)
         rank += 1.0 - (onset - before[-1]) / max(1, lead)
-        if rank >= 1.5 and (best is None or (rank, before[-1]) > best[:2]):
+        if rank >= 1.8 and (best is None or (rank, before[-1]) > best[:2]):
             best = rank, before[-1], signal
     return best[2] if best else None

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p
 
-from enlist.tools.logs.signals.found import Grid, quantile
+from enlist.tools.logs.signals.found import Grid, badness, quantile
 from enlist.tools.logs.signals.signal import Signal
 from enlist.tools.logs.signals.tally import Series
-from enlist.tools.logs.signals.words import trouble
 
 ENOUGH = 30.0
 """Excess of trouble below which logs hold no incident; measured on streams without one."""
@@ -44,7 +43,7 @@ def loads(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], at
     usual."""
     out = [0.0] * at.n
     for (_, template), one in sorted(series.items()):
-        bad = trouble(texts[template], one.levels, one.total)
+        bad = badness(template, texts[template], one)
         if bad < _SAID or not one.counts:
             continue
         counts = [0] * at.n
@@ -59,7 +58,7 @@ def loads(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], at
 
 def stretch(load: Sequence[float]) -> tuple[int, int, float]:
     """First and last bucket of the stretch with the largest excess, and the excess."""
-    middle = quantile(list(load), 0.5)
+    middle = quantile(load, 0.5)
     spread = quantile([abs(x - middle) for x in load], 0.5)
     usual = middle + _USUAL * (spread + 0.3)
     best, low, high = 0.0, 0, -1

@@ -28,16 +28,16 @@ def title_of(cause: str) -> str:
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
-    """The document. `incident` null: the logs do not decide it (exit status 4)."""
+    """The document. `undecided`: the signs of trouble are weak (exit status 4)."""
     incident, account = analysis.incident, analysis.account
     candidates = [{"component": c.component, "cause": c.cause, "confidence": c.confidence, "trigger": c.trigger or None,
                    "why": list(c.why), "evidence": list(c.claims)} for c in incident.candidates]
     best = candidates[0] if candidates else None
-    root = None if best is None or not incident.found else {
+    root = None if best is None or incident.found is False else {
         k: best[k] for k in ("component", "cause", "trigger", "confidence")}
     skipped = {c: n for c, n in sorted(account.by_category.items()) if n and c not in ("record", "unparsed")}
     return {
-        "incident": incident.found,
+        "incident": incident.found is not False, "undecided": incident.found is None,
         "start_utc": iso(incident.start), "end_utc": iso(incident.end),
         "root_cause": root,
         "candidates": candidates,

@@ -5,7 +5,7 @@ from html import escape
 
 from enlist.tools.logs.analysis import Analysis
 from enlist.tools.logs.report.document import iso
-from enlist.tools.logs.signals.words import trouble
+from enlist.tools.logs.signals.found import badness
 
 _WIDE, _HIGH, _LEFT, _TOP = 900, 34, 190, 26
 _MOST = 14
@@ -22,7 +22,7 @@ def rates_svg(analysis: Analysis, told: Sequence[str]) -> str:
     bad: dict[str, list[int]] = {}
     for (service, template), one in sorted(analysis.series.items()):
         mine, worse = every.setdefault(service, [0] * at.n), bad.setdefault(service, [0] * at.n)
-        is_bad = trouble(analysis.texts[template], one.levels, one.total) >= _BAD
+        is_bad = badness(template, analysis.texts[template], one) >= _BAD
         for slot, n in one.counts.items():
             mine[at.bucket(slot)] += n
             if is_bad:

@@ -21,7 +21,7 @@ def answer(document: dict[str, Any]) -> list[str]:
         return [f"No incident in these logs ({share} read): nothing stands out from its own baseline.",
                 *(f"Not known: {u}." for u in document["unknown"])]
     lines = []
-    if document["incident"] is None:
+    if document["undecided"]:
         lines.append(f"Undecided: the signs of trouble are weak ({share} read).")
     best = document["candidates"][0] if document["candidates"] else None
     if best:

@@ -6,7 +6,7 @@ a Poisson count would: z = (n - m) / sqrt(m + 1). Nothing here knows what a word
 `words`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -60,7 +60,7 @@ def signals(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], 
         counts = [0] * at.n
         for slot, n in one.counts.items():
             counts[at.bucket(slot)] += n
-        bad = trouble(texts[template], dict(one.levels), one.total)
+        bad = badness(template, texts[template], one)
         made = _Maker(service, template, texts[template], bad, one, at)
         out += _bursts(made, counts)
         out += _silences(made, counts, alive[service])
@@ -68,6 +68,11 @@ def signals(series: Mapping[tuple[str, int], Series], texts: Mapping[int, str], 
         if one.total <= _RARE:
             out.append(made.rare())
     return sorted(out, key=lambda s: (s.start, s.service, s.template, s.kind))
+
+
+def badness(template: int, text: str, one: Series) -> float:
+    """How much the records of a series tell of trouble, in [0, 1]; those that failed by their outcome do so surely."""
+    return max(trouble(text, one.levels, one.total), 0.8 if template < 0 else 0.0)
 
 
 class _Maker:
@@ -84,7 +89,7 @@ class _Maker:
             return Signal(kind, self.service, self.template, self.text, at.start(first), at.start(last + 1), strength,
                           self.bad, count, self._lines(), self._example(), dict(value))
         start, end = self.one.times[slots[0]][0], self.one.times[slots[-1]][1]
-        kept = slots[:_KEPT]
+        kept = slots if len(slots) <= _KEPT else [*slots[:_KEPT - 1], slots[-1]]
         return Signal(kind, self.service, self.template, self.text, start, end, strength, self.bad, count,
                       tuple(self.one.refs[s] for s in kept), self._example(), dict(value),
                       tuple(self.one.times[s][0] for s in kept), count / max(1, self.one.total))
@@ -111,7 +116,7 @@ def _alive(series: Mapping[tuple[str, int], Series], at: Grid) -> dict[str, list
     return out
 
 
-def quantile(counts: list[int], share: float) -> float:
+def quantile(counts: Sequence[float], share: float) -> float:
     """The value below which a share of some counts lie, by the nearest rank."""
     ordered = sorted(counts)
     return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))])

@@ -7,7 +7,7 @@ the set of records, whatever the order and however they were dealt out to worker
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from enlist.tools.logs.batch import Batch, Ref
@@ -19,6 +19,8 @@ _AMOUNT = re.compile(
     r"(?<![\w.])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|us|µs|ns|secs?|seconds?|s|%|percent|[kKMGT]i?B|bytes|B)(?![\w])")
 _UNIT = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "%": 1.0, "percent": 1.0, "bytes": 1.0, "B": 1.0}
 _BIG = {"K": 1, "k": 1, "M": 2, "G": 3, "T": 4}
+_BAD = ("error", "fatal")
+_FAILED = "http:5xx"
 _FIELD = re.compile(r"(?i)(?:^|[._])(?:\w*(?:latency|duration|elapsed|took|ms|seconds|secs|bytes|percent|pct|used|"
                     r"usage|depth|queue|pending|lag|size|heap|rss|mem|connections|active|retries|attempt))$")
 
@@ -117,7 +119,8 @@ def _sum(known: tuple[int, int, int] | None, one: tuple[int, int, int]) -> tuple
 
 
 class Tally:
-    """Counts of the records of any number of sources. `series` is keyed by (service, shape)."""
+    """Counts of the records of any number of sources. `series` is keyed by service and statement: twice the shape, and
+    one more for records that failed by their level or outcome, which are counted apart."""
 
     def __init__(self) -> None:
         self.width = 1  # seconds in a slice
@@ -127,8 +130,13 @@ class Tally:
         self.how: Counter[tuple[str, str]] = Counter()
         self._measured: dict[int, bool] = {}
 
-    def add(self, batch: Batch, shapes: list[int]) -> None:
-        """Count the records of a batch, given the shape of each message."""
+    def add(self, batch: Batch, shapes: list[int], outcomes: Callable[[str, int], str] | None = None) -> None:
+        """Count the records of a batch, given the shape of each message.
+
+        Args:
+            outcomes: the outcome that a message of a shape tells of, such as a status code.
+        """
+        shapes = _faceted(batch, shapes, outcomes)
         known = [t for t in batch.time if t is not None]
         if known:
             self._widen(min(known), max(known))
@@ -208,15 +216,23 @@ class Tally:
         other._at_least(self.width)
         self.how.update(other.how)
         for (service, shape), one in other.series.items():
-            self._at(service, renumbered[shape]).merge(one)
+            self._at(service, 2 * renumbered[shape // 2] + shape % 2).merge(one)
 
     def by_template(self, template_of: Iterable[int] | Mapping[int, int]) -> dict[tuple[str, int], Series]:
-        """Series of (service, template), shapes of one template put together."""
+        """Series of (service, template), shapes of one template put together; ~template for records that failed."""
         table = template_of if isinstance(template_of, Mapping) else dict(enumerate(template_of))
         out: dict[tuple[str, int], Series] = {}
         for (service, shape), one in sorted(self.series.items()):
-            out.setdefault((service, table[shape]), Series()).merge(one)
+            template = table[shape // 2]
+            out.setdefault((service, ~template if shape % 2 else template), Series()).merge(one)
         return out
+
+
+def _faceted(batch: Batch, shapes: list[int], outcomes: Callable[[str, int], str] | None) -> list[int]:
+    rows = zip(shapes, batch.level, batch.message, batch.fields, strict=True)
+    return [2 * s + (level in _BAD or (outcomes is not None and outcomes(message, s) == _FAILED)
+                     or (fields is not None and fields.get("status", "")[:1] == "5"))
+            for s, level, message, fields in rows]
 
 
 def width_for(low: int, high: int) -> int:

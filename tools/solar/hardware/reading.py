@@ -21,6 +21,14 @@ from enlist.tools.solar.hardware.sheet import Device
 _LARGEST_SHEET = 1 << 20  # bytes of YAML
 _MOST_VALUES = 200_000  # after aliases: a sheet of a thousand devices; stops one that multiplies itself
 _ALLOWED = "dense FLOP/s (two per multiply-add) of the very variant, with unit and source"
+_ADDS_UP = (
+    ("dram_capacity", "whole GiB, as memory is sold"),
+    ("dram_bandwidth", "bus width x transfers per second, within 5 %"),
+    ("interconnect", "links x the bandwidth of one, in one direction, within 5 %"),
+    ("clocks", "100 MHz to 10 GHz, with unit"),
+    ("caches", "capacities over the whole device, smaller than the memory"))
+"""What a figure is held to, by the word that names it; every other figure is a peak."""
+_CORRECT = "compare the figure with its document; docs/speed-of-light-hardware.md shows a sheet and what is refused"
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same language, ten times as fast where it was built
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -78,7 +86,10 @@ def parse_sheet(text: str, known: Mapping[str, Mapping[str, float]] | None = Non
         namesake = next((o for o in others if o.name.casefold() == device.name.casefold()), device)
         wrong = faults(device, widths.get(namesake.architecture, {}), (*made, *others))
         if wrong:
-            raise EnlistError("bad_input", f"hardware: {wrong[0]}", allowed=_ALLOWED,
+            figure, _, why = wrong[0].partition(":")
+            allowed = ("two documents for each figure, or `verified: false`" if "two documents" in why else
+                       next((said for word, said in _ADDS_UP if word in figure), _ALLOWED))
+            raise EnlistError("bad_input", f"hardware: {wrong[0]}", allowed=allowed, fix=_CORRECT,
                               details="\n".join(wrong) if len(wrong) > 1 else None)
     return Sheet(made, own)
 
@@ -184,7 +195,10 @@ def _device(entry: Any, widths: Mapping[str, Mapping[str, float]]) -> Device:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "device"
         hint = ": its architecture has no width for this roof" if place.endswith("per_clock") else ""
-        raise EnlistError("bad_input", f"hardware: {name}: {place}: {fault['msg']}{hint}", allowed=_ALLOWED) from error
+        if place.endswith(".dense"):
+            hint = ": a rate with sparsity is no peak here"
+        raise EnlistError("bad_input", f"hardware: {name}: {place}: {fault['msg']}{hint}",
+                          allowed=_ALLOWED if place.startswith("peaks") else None, fix=_CORRECT) from error
 
 
 def _unique(made: tuple[Device, ...]) -> None:

@@ -97,6 +97,19 @@ def test_what_is_wrong_is_refused_as_the_users_mistake(
     assert caught.value.code == "bad_input" and said in caught.value.sentence()
 
 
+@pytest.mark.parametrize(("change", "allowed"), [
+    (peak(value=1228.8), "dense FLOP/s"), (lambda d, _: d["dram_capacity"].update(unit="GB"), "whole GiB"),
+    (lambda d, _: d.update(kind="chip"), "'gpu', 'tpu'"), (lambda d, _: d.update(verified=True), "verified: false"),
+    (peak(dense=False), "a rate with sparsity is no peak")])
+def test_a_refusal_says_what_this_figure_is_held_to_and_where_to_look(
+        sheet: Sheet, change: Callable[[dict[str, Any], dict[str, Any]], object], allowed: str) -> None:
+    with pytest.raises(EnlistError) as caught:
+        parse_devices(sheet(change))
+    said = f"{caught.value.message} {caught.value.allowed}"
+    assert allowed in said and ("dense FLOP/s" in said) == ("tensor." in caught.value.message)
+    assert caught.value.fix is not None and "speed-of-light-hardware.md" in caught.value.fix
+
+
 @pytest.mark.parametrize("text", [
     "", "[]", "3", "devices", "devices: [", "devices: {a: 1}", "\x00", "devices: [{name: [}]",
     "!!python/object/apply:os.system [id]",

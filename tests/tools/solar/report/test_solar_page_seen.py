@@ -1,4 +1,4 @@
-"""The page of `enlist sol --html` as a telephone shows it: Chromium, 400 pixels wide, asked by its DevTools protocol."""
+"""The page of `enlist sol --html` as a telephone shows it: Chromium, 400 pixels wide, by its DevTools protocol."""
 
 import json
 import os

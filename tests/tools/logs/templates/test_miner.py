@@ -112,6 +112,15 @@ def test_many_names_in_one_place_are_a_slot_and_few_are_not() -> None:
     assert len(texts(mined(["running on battery power", "running on mains power"]))) == 2
 
 
+def test_a_word_that_is_a_value_elsewhere_is_a_value_here_too() -> None:
+    names = ["alice", "bob", "carol", "dave", "erin", "frank", "grace"]
+    known = [f"token of customer {name} expired" for name in names]
+    few = ["parcel bob arrived there", "parcel erin arrived there"]
+    assert len(texts(mined(few))) == 2
+    assert texts(mined(known + few))["parcel <*> arrived there"] == 2
+    assert len(texts(mined([*known, "parcel big arrived there", "parcel small arrived there"]))) == 3
+
+
 @pytest.mark.parametrize("messages", [
     ["peers 10.0.0.1:80, 10.0.0.2:80 left", "peers 10.0.0.1:80 left", "peers 10.0.0.1:80, 10.0.0.2:80, db3:80 left"],
     ["sent 812 bytes to client", "sent 1396 bytes (1.36 KB) to client"],

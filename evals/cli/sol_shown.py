@@ -4,6 +4,7 @@ Every table fits 80 columns. Several analyses are one table; `--terms` opens eac
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from enlist.tools.runtime.errors import EnlistError
@@ -12,9 +13,10 @@ from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.opportunities import MEANING
 from enlist.tools.solar.report.provisioning import Provision
 from enlist.tools.solar.report.section import terms_table
-from enlist.tools.solar.report.words import answer_lines, conditions, explained, unit
+from enlist.tools.solar.report.words import answer_lines, conditions, explained, fitting, unit
 
 _MOST_ROWS = 12
+_WHAT = 21  # columns that stay for the name beside four times and a roof
 Ended = tuple[str, str, Analysis | EnlistError]
 
 
@@ -25,9 +27,14 @@ def show(terminal: Any, made: Sequence[Ended], opened: bool) -> None:
         _whole(terminal, analyses[0], opened)
     elif analyses:
         _several(terminal, analyses)
-        for one in analyses if opened else ():
-            terminal.line()
-            _whole(terminal, one, opened)
+        for one in analyses:
+            if opened:
+                terminal.line()
+                _whole(terminal, one, opened)
+            elif len(one.bounds.devices) > 1 or one.sweep or one.provision is not None:
+                terminal.line()
+                terminal.line(fitting(one.title), style="bold")
+                _asked(terminal, one)
     for file, label, fault in made:
         if isinstance(fault, EnlistError):
             terminal.note(f"error: {file} {label}".strip() + f": {fault.message} [{fault.code}]")
@@ -52,18 +59,23 @@ def _whole(terminal: Any, made: Analysis, opened: bool) -> None:
         _opened(terminal, made)
     _opportunities(terminal, made, opened)
     _profile(terminal, made, opened)
-    if len(made.bounds.devices) > 1:
-        _compare(terminal, made)
-    if made.sweep:
-        _sweep(terminal, made)
-    if made.provision is not None:
-        _provision(terminal, made.provision)
+    _asked(terminal, made)
     if made.unverified:
         names = ", ".join(sorted(made.unverified))
         terminal.paragraph(f"data sheet not verified by two documents: {names}", style="dim")
     terminal.line()
     for line in (*conditions(made.bounds, one), *made.bounds.assumed):
         terminal.paragraph(line)
+
+
+def _asked(terminal: Any, made: Analysis) -> None:
+    """Other devices, other sizes, enough hardware: what was asked for beside the bounds."""
+    if len(made.bounds.devices) > 1:
+        _compare(terminal, made)
+    if made.sweep:
+        _sweep(terminal, made)
+    if made.provision is not None:
+        _provision(terminal, made.provision)
 
 
 def _opportunities(terminal: Any, made: Analysis, opened: bool) -> None:
@@ -101,10 +113,15 @@ def _terms(terminal: Any, table: Any) -> None:
 
 
 def _several(terminal: Any, analyses: Sequence[Analysis]) -> None:
+    """A line for each; workloads of one problem stand together below its name, told apart by their sizes."""
     terminal.line(f"{len(analyses)} analyses on {analyses[0].one.device}", style="bold")
-    terminal.table(("what", "fused", "cache-aware", "unfused", "estimate", "limit"), [
-        (a.title, duration(a.one.fused_s), duration(a.one.cache_aware_s), duration(a.one.unfused_s),
-         duration(a.one.estimate_s), a.one.limiting_roof) for a in analyses], keep=(1, 2, 3, 4))
+    for target, group in groupby(analyses, key=lambda a: a.bounds.target if a.label else ""):
+        if target:
+            terminal.line(fitting(target))
+        terminal.table(("what", "fused", "cache-aware", "unfused", "estimate", "limit"), [
+            (fitting(a.label or a.title, columns=_WHAT), duration(a.one.fused_s), duration(a.one.cache_aware_s),
+             duration(a.one.unfused_s), duration(a.one.estimate_s), a.one.limiting_roof) for a in group],
+            keep=(1, 2, 3, 4))
 
 
 def _compare(terminal: Any, made: Analysis) -> None:

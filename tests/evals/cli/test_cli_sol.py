@@ -119,6 +119,29 @@ def test_a_size_that_cannot_be_captured_leaves_the_others(enlist: Any, monkeypat
 
 
 @pytest.mark.usefixtures("files")
+def test_of_several_files_each_answers_all_that_was_asked(enlist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = enlist("sol", "model.py", "other.py", "--compare", "A100", "--provision", "5", "--sweep", "batch=1,8")
+    assert said.code == 0 and said.out.count("A100 SXM 80GB") >= 2 and said.out.count("hardware needs at least") == 2
+    assert all(len(line) <= 80 for line in said.out.splitlines())
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda sources, *others: [
+        product(64) if s.inputs is None else EnlistError("bad_input", "no dimension for rows") for s in sources])
+    said = enlist("sol", "model.py", "other.py", "--sweep", "rows=8")
+    assert said.code == 1 and said.err.count("rows=8: no dimension for rows") == 2
+
+
+def test_workloads_are_told_apart_in_the_table(enlist: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names differ at the end, which is what a cut at the end would lose."""
+    (tmp_path / "definition.json").write_text(json.dumps({
+        "name": "a-long-name-of-a-problem-of-somebody", "axes": {"rows": {"type": "var"}},
+        "inputs": {"x": {"shape": ["rows"], "dtype": "float32"}}, "reference": "def run(x):\n    return x"}))
+    (tmp_path / "workload.jsonl").write_text("".join(f'{{"axes": {{"rows": {n}}}}}\n' for n in (16, 17)))
+    monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda sources, *others: [
+        product(64).model_copy(update={"target": "a-long-name-of-a-problem-of-somebody.py:run"}) for _ in sources])
+    said = enlist("sol", ".")
+    assert "rows=16" in said.out and "rows=17" in said.out and max(map(len, said.out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("files")
 def test_other_devices_stand_beside_the_first(enlist: Any) -> None:
     said = enlist("sol", "model.py", "--device", "A100 PCIe 40GB", "--compare", "H100-SXM", "--json")
     assert said.document["device"] == "A100 PCIe 40GB"

@@ -25,14 +25,14 @@ def bounds_of(one: DeviceBounds) -> list[tuple[str, float]]:
 def answer_lines(title: str, one: DeviceBounds) -> list[str]:
     """What on what, the bounds, the estimate, the headroom, the roof that decides."""
     listed = ", ".join(f"{name} {duration(value)}" for name, value in bounds_of(one))
-    return [_fitting(title, f" on {one.device}"), f"at least  {listed}",
+    return [fitting(title, f" on {one.device}"), f"at least  {listed}",
             f"estimate  {duration(one.estimate_s)} with {one.launches} launches (no bound)",
             f"headroom  {headroom(one)}", f"limit     {limit(one)}"]
 
 
-def _fitting(title: str, end: str) -> str:
-    """Title and end in one line of the terminal: what is too long is left out of the middle of the title."""
-    over = len(title) + len(end) - LINE
+def fitting(title: str, end: str = "", columns: int = LINE) -> str:
+    """Title and end in so many columns: what is too long is left out of the middle of the title."""
+    over = len(title) + len(end) - columns
     if over <= 0:
         return title + end
     kept = len(title) - over - 1

@@ -9,7 +9,7 @@ import typer
 from enlist.evals.cli.answer import Answer, Json
 
 if TYPE_CHECKING:
-    from enlist.tools.logs.analysis import Options
+    from enlist.tools.logs.counting import Options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None,
                   help="Read logs: what happened, templates, single lines.",
@@ -98,8 +98,8 @@ def templates(
 
 
 def _options(since: str | None, until: str | None, around: str | None, service: str | None, zone: str) -> "Options":
-    from enlist.tools.logs.analysis import Options
     from enlist.tools.logs.asked import hour_around, instant, seconds_east
+    from enlist.tools.logs.counting import Options
 
     offset = seconds_east(zone)
     low, high = instant(since, offset), instant(until, offset)

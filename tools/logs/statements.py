@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from enlist.tools.logs.analysis import Options, records
 from enlist.tools.logs.batch import Accounting, Ref, Source
+from enlist.tools.logs.counting import Options, records
 from enlist.tools.logs.reading import found
 from enlist.tools.logs.templates.miner import Miner
 

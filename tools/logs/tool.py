@@ -70,7 +70,8 @@ class RecheckOutput(ToolModel):
 
 def run_summary(given: LogsInput, ctx: ToolContext) -> LogsOutput:
     """Say what happened in some logs; runs inside the sandbox."""
-    from enlist.tools.logs.analysis import Options, analyse
+    from enlist.tools.logs.analysis import analyse
+    from enlist.tools.logs.counting import Options
     from enlist.tools.logs.report.document import document
 
     offset = seconds_east(given.zone)

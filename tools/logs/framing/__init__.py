@@ -10,16 +10,17 @@ from enlist.tools.logs.framing.frames import Framer
 from enlist.tools.logs.framing.rows import Rows, is_table
 from enlist.tools.logs.reading.names import rotation
 
-__all__ = ["Framer", "batches"]
+__all__ = ["Framer", "batches", "framer_of"]
 
 
 def batches(blocks: Iterable[Block], account: Accounting,
-            clock: Callable[[Source], Clock] | None = None) -> Iterator[Batch]:
+            clock: Callable[[Source], Clock] | None = None, timed: bool = False) -> Iterator[Batch]:
     """Records of blocks that come source by source, the parts of a rotated log one after the other.
 
     Args:
         account: the one that the blocks were counted in.
         clock: makes the clock of a source, to say zones and years from outside; None: the file's own change time, UTC.
+        timed: the first block stands in the middle of a log whose lines have a time as a rule.
     """
     make = clock or (lambda source: Clock(source.modified))
     framer: Framer | None = None
@@ -29,15 +30,18 @@ def batches(blocks: Iterable[Block], account: Accounting,
         if framer is None or name != whole:
             if framer is not None:
                 yield from framer.finish()
-            framer, whole = _framer(block)(account, make), name
+            framer, whole = framer_of(block.texts)(account, make), name
+            if timed:
+                framer.timed()
+                timed = False
         yield from framer.feed(block)
     if framer is not None:
         yield from framer.finish()
 
 
-def _framer(block: Block) -> type[Framer]:
+def framer_of(texts: list[str]) -> type[Framer]:
     """Which kind of framer a log needs, by the lines it begins with."""
     for fits, kind in ((is_export, Entries), (is_document, Documents), (is_table, Rows)):
-        if fits(block.texts):
+        if fits(texts):
             return kind
     return Framer

@@ -68,6 +68,22 @@ class Framer:
 
         return time_of
 
+    def opens(self, source: Source) -> Callable[[str], bool]:
+        """Tells of a line of a source whether it begins a record whatever stands before it, with a time in full."""
+        self._source, self._clock = source, self._make(source)
+
+        def begins(text: str) -> bool:
+            piece = None if text[:1].isspace() else self._read(text)
+            layout = self._plain.layout
+            return (piece is not None and piece.how in ("stated", "zone-assumed") and not piece.inner
+                    and not (self._last is None and layout is not None and layout.form.name == "either"))
+
+        return begins
+
+    def timed(self) -> None:
+        """What comes stands in the middle of a log whose lines have a time as a rule."""
+        self._timed = self._begun = 8
+
     def finish(self) -> list[Batch]:
         """What is still open."""
         return self._flush(keep=False)

@@ -25,7 +25,8 @@ HEAD = 1 << 16
 
 @dataclass(frozen=True)
 class Found:
-    """A file or a member of an archive: its name as shown, when it was changed, and how to open it again."""
+    """A file or a member of an archive: its name as shown, when it was changed, and how to open it again. `origin`: the
+    path under which it is found again; None for what can be read only once."""
 
     name: str
     modified: float | None
@@ -33,6 +34,7 @@ class Found:
     path: Path | None
     opened: Callable[[], AbstractContextManager[Stream]]
     part: Part | None = None
+    origin: str | None = None
 
 
 def found(paths: Sequence[str | os.PathLike[str]], account: Accounting, limits: Limits) -> list[Found]:
@@ -48,9 +50,14 @@ def found(paths: Sequence[str | os.PathLike[str]], account: Accounting, limits: 
     return [made[name] for name in in_order(made)]
 
 
-def read(every: Sequence[Found], account: Accounting, limits: Limits) -> Iterator[Block]:
-    """Blocks of lines of sources in their order. A source that cannot be read to its end is noted; others come."""
-    for number, one in enumerate(every):
+def read(every: Sequence[Found], account: Accounting, limits: Limits,
+         numbers: Sequence[int] | None = None) -> Iterator[Block]:
+    """Blocks of lines of sources in their order. A source that cannot be read to its end is noted; others come.
+
+    Args:
+        numbers: the ids of the sources; None: their places in the list.
+    """
+    for number, one in zip(numbers or range(len(every)), every, strict=True):
         try:
             if one.part is not None and one.path is not None:
                 yield from _read_part(number, one, one.path, one.part, account, limits)
@@ -93,7 +100,7 @@ def _read_one(number: int, one: Found, stream: Stream, account: Accounting, limi
 def _read_part(number: int, one: Found, path: Path, part: Part, account: Accounting,
                limits: Limits) -> Iterator[Block]:
     with open(path, "rb") as file:
-        encoding, _ = encoding_of(file.read(HEAD))
+        encoding, mark = encoding_of(file.read(HEAD))
         source = Source(number, one.name, service(rotation(one.name)[0]), encoding, one.modified)
         file.seek(part.first)
 
@@ -103,9 +110,10 @@ def _read_part(number: int, one: Found, path: Path, part: Part, account: Account
                 left -= len(piece)
                 yield piece
 
-        outside = (one.size or part.stop) - (part.stop - part.first)
-        account.note(one.name, f"{outside} bytes outside the window were not read")
-        yield from blocks_of(source, 0, within(), limits, account, first_line=part.line, first_byte=part.first)
+        if part.outside:
+            account.note(one.name, f"{part.outside} bytes outside the window were not read")
+        mark = mark if part.first == 0 else 0
+        yield from blocks_of(source, mark, within(), limits, account, first_line=part.line, first_byte=part.first)
 
 
 def first(stream: Stream) -> tuple[bytes, bool]:
@@ -178,7 +186,8 @@ def _file(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
                     yield Guarded(stream, limits, raw)
 
     noted = int.from_bytes(head[4:8], "little") if how == "gzip" else 0  # when what was packed had last been changed
-    yield Found(path, noted or info.st_mtime, info.st_size, Path(path) if how == "plain" else None, opened)
+    yield Found(path, noted or info.st_mtime, info.st_size, Path(path) if how == "plain" else None, opened,
+                origin=path)
 
 
 class Guarded:
@@ -225,7 +234,8 @@ def _tar(path: str, how: str, account: Accounting, limits: Limits) -> Iterator[F
     except EnlistError as error:
         account.note(path, str(error))
     for member in members:
-        yield Found(f"{path}!{member.name}", float(member.mtime), member.size, None, _tar_member(whole, member, limits))
+        yield Found(f"{path}!{member.name}", float(member.mtime), member.size, None,
+                    _tar_member(whole, member, limits), origin=path)
 
 
 def _unpacked_once(path: str, how: str, account: Accounting, limits: Limits) -> BinaryIO:
@@ -278,7 +288,8 @@ def _zip(path: str, account: Accounting, limits: Limits) -> Iterator[Found]:
             account.skip(f"{path}!{member.filename}", "encrypted")
         else:
             name = member.filename
-            yield Found(f"{path}!{name}", None, member.file_size, None, _zip_member(path, name, limits))
+            yield Found(f"{path}!{name}", None, member.file_size, None, _zip_member(path, name, limits),
+                        origin=path)
 
 
 def _zip_member(path: str, name: str, limits: Limits) -> Callable[[], AbstractContextManager[Stream]]:

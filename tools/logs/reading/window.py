@@ -22,11 +22,13 @@ TimeOf = Callable[[str], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes `first` to `stop` of a file, the first of which begins line `line`."""
+    """Bytes `first` to `stop` of a file, the first of which begins line `line`; `outside`: bytes of the file
+    that lie in no part, to be told once."""
 
     first: int
     stop: int
     line: int
+    outside: int = 0
 
 
 def part(path: Path, low: int | None, high: int | None, time_of: TimeOf) -> Part | None:
@@ -49,7 +51,8 @@ def part(path: Path, low: int | None, high: int | None, time_of: TimeOf) -> Part
             return None
         first = 0 if low is None else _before(at, size, low - _MARGIN)
         stop = size if high is None else _after(at, size, high + _MARGIN)
-        return Part(first, max(first, stop), 1 + _line_ends(path, first))
+        stop = max(first, stop)
+        return Part(first, stop, 1 + _line_ends(path, first), size - (stop - first))
 
 
 def _first_time(data: bytes, byte: int, time_of: TimeOf) -> tuple[int, int] | None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from enlist.tools.logs.analysis import Options, analyse, records, windowed
+from enlist.tools.logs.analysis import analyse
 from enlist.tools.logs.batch import Accounting
+from enlist.tools.logs.counting import Options, records, windowed
 from enlist.tools.logs.reading import found
 
 BEGIN = datetime(2026, 3, 4, tzinfo=UTC)

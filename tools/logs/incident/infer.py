@@ -24,6 +24,8 @@ _LEAD = 0.2
 """Of the whole span: how long before the first trouble its cause may be written of."""
 _NS = 1_000_000_000
 _HEARD = 0.5
+_WITNESS = 0.8
+"""Of the blame of a service that goes to one whose own quiet words at the time tell of it and of a mechanism."""
 _LEAST = 0.02
 
 
@@ -45,7 +47,8 @@ def infer(signals: Sequence[Signal], series: Mapping[tuple[str, int], Series], t
         candidates.append(Candidate(blame.service, cause, round(score / total, 3), trigger.example if trigger else "",
                                     tuple(sentence(s) for s in support[:3]), tuple(story.said(s) for s in lines[:5])))
     trigger = ranked[0][4] if ranked else None
-    return story.told(True if found.weight >= ENOUGH else None, candidates, trigger, signals, at)
+    support = ranked[0][3] if ranked else []
+    return story.told(True if found.weight >= ENOUGH else None, candidates, trigger, support, signals, at)
 
 
 Ranked = tuple[float, Blame, str, list[Signal], Signal | None]
@@ -63,8 +66,11 @@ def _ranked(shares: Sequence[Blame], signals: Sequence[Signal], found: Episode, 
         of_causes = scores(statements, is_changed(statements, onset), service not in services)
         whole = sum(score for score, _ in of_causes.values())
         for cause, (score, support) in of_causes.items():
-            own = [s for s in support if s.service == service]
-            share = blame.share + (_HEARD * complaint.get(cause, 0.0) * min(1.0, score / 4) if own else 0.0)
+            own = [s for s in support if s.service == service and s.bad < 0.5]
+            about = {o for s in own for o in mentions.of(f"{s.text} {s.example}", service)}
+            shown = min(1.0, score / 4)
+            share = blame.share + shown * (_HEARD * complaint.get(cause, 0.0) * bool(own)
+                                           + _WITNESS * sum(blamed[o].share for o in about if o in blamed))
             if score > 0 and share > _LEAST:
                 trigger = trigger_of(service, signals, onset, lead, mentions, support)
                 out.append((share * (score / whole) * min(1.0, 0.3 + score / 4), blame, cause, support, trigger))

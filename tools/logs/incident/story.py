@@ -9,7 +9,7 @@ from enlist.tools.logs.incident.model import Candidate, Claim, Event, EventKind,
 from enlist.tools.logs.incident.window import Episode, troubling
 from enlist.tools.logs.signals.found import Grid
 from enlist.tools.logs.signals.signal import Signal
-from enlist.tools.logs.signals.words import is_change, is_detection, is_mend
+from enlist.tools.logs.signals.words import is_change, is_detection, is_mend, is_over
 
 _ID = re.compile(r"(?<![\w.:/-])(?:(?=[\w-]*\d[\w-]*\d)[\w-]{4,40}|/[\w-]+(?:/[\w.-]+)+|[\w-]+\.[\w-]+\.[\w.-]+)"
                  r"(?![\w:])")
@@ -49,14 +49,15 @@ class Story:
         self.events.append(Event(kind, signal.service, signal.times[place], text, claim))
 
     def told(self, found: bool | None, candidates: Sequence[Candidate], trigger: Signal | None,
-             signals: Sequence[Signal], at: Grid) -> Incident:
-        """The incident, with everything that is said of it."""
+             support: Sequence[Signal], signals: Sequence[Signal], at: Grid) -> Incident:
+        """The incident, with everything that is said of it; `support` are the statements of the best candidate's
+        mechanism."""
         best = candidates[0] if candidates else None
         component = best.component if best else ""
         if trigger is not None:
             before = [n for n, t in enumerate(trigger.times) if t <= self.found.end]
             self.event("trigger", trigger, before[-1] if before else 0)
-        self._symptoms(component, signals, trigger)
+        self._symptoms(component, signals, trigger, support)
         over = self._aftermath(component, signals, at, trigger)
         unknown = []
         if best is None or best.cause == "unknown":
@@ -70,12 +71,13 @@ class Story:
                         tuple(sorted(self.events, key=lambda e: e.time)), tuple(self.claims), tuple(herrings),
                         self._impact(), tuple(unknown), {"weight": self.found.weight})
 
-    def _symptoms(self, component: str, signals: Sequence[Signal], trigger: Signal | None) -> None:
+    def _symptoms(self, component: str, signals: Sequence[Signal], trigger: Signal | None,
+                  support: Sequence[Signal]) -> None:
         """The first sign in the component, and the first complaint of each other service."""
         since = trigger.times[0] if trigger is not None and trigger.times else self.found.start
         own = [s for s in signals if s.service == component and s.times and s.share >= 0.6 and s is not trigger
                and s.kind in ("rare", "first_seen", "burst") and since <= s.start <= self.found.end
-               and (s.bad >= 0.3 or not is_change(s.example)) and not is_mend(s.example)]
+               and (s in support or s.bad >= 0.6) and not is_mend(s.example)]
         first = min(own, key=lambda s: s.start) if own else None
         if first is not None:
             self.event("first_symptom", first)
@@ -91,7 +93,8 @@ class Story:
         wide = at.per * at.width * 1_000_000_000
         rare = [s for s in signals if s.kind in ("rare", "first_seen") and s.times
                 and self.found.start <= s.times[0] <= self.found.end + _AFTER * wide]
-        noticed = [s for s in rare if is_detection(s.example) and not is_mend(s.example)]
+        noticed = sorted((s for s in rare if is_detection(s.example) and not is_over(s.example)),
+                         key=lambda s: s.times[0])
         if noticed:
             self.event("detection", noticed[0])
         seen = noticed[0].start if noticed else self.found.start
@@ -100,10 +103,10 @@ class Story:
         if done:
             self.event("mitigation", done[0])
         begun = done[0].start if done else self.found.end - wide
-        over = [s for s in rare if s.start >= begun and s not in done[:1] and s.service == component
-                and s.start >= self.found.end - 3 * wide]
-        cleared = [s for s in rare if s.start >= begun and is_detection(s.example) and s not in noticed[:1]
-                   and s.start >= self.found.end - 3 * wide]
+        until = max(begun, self.found.end) + 3 * wide
+        after = [s for s in rare if begun <= s.start <= until and s not in done[:1] and s not in noticed[:1]]
+        over = [s for s in after if s.service == component and is_over(s.example)]
+        cleared = [s for s in after if is_detection(s.example) and is_over(s.example)]
         for some in (over, cleared):
             if some:
                 self.event("recovery", some[0])

@@ -39,6 +39,11 @@ _DETECT = phrases("""
     monitor(?:ing)? watchdog firing notified escalat(?:e|ed)""")
 
 
+_OVER = phrases("""
+    clear(?:ed|s)? resolved recover(?:ed|y) back_(?:below|to|at|in|up) again normal healthy complete_again resumed ok
+    below_threshold all_good closed restored caught_up drained available_again serving accepting""")
+
+
 def trouble(text: str, levels: Mapping[str, int], total: int) -> float:
     """How much a statement tells of trouble, in [0, 1]: by its level first, by its words where the level is silent."""
     high = (levels.get("error", 0) + levels.get("fatal", 0)) / max(1, total)
@@ -62,6 +67,11 @@ def is_begin(text: str) -> bool:
 def is_mend(text: str) -> bool:
     """Whether a statement tells of putting things right."""
     return bool(_MEND.search(text))
+
+
+def is_over(text: str) -> bool:
+    """Whether a statement tells that something is well again."""
+    return bool(_OVER.search(text))
 
 
 def is_detection(text: str) -> bool:

@@ -52,8 +52,8 @@ def judge(answer: Answer, reference: Reference, files: Mapping[str, str]) -> Jud
         return Judged(0.0, parts, "there was an incident")
     if reference.control == "removed":
         calm = min(1.0, max(0.0, (SURE - answer.root_cause.confidence) / (SURE - CALM)))
-        if answer.root_cause.cause in ("unknown", ""):
-            calm = 1.0
+        if answer.root_cause.cause in ("unknown", "") and not answer.root_cause.component:
+            calm = 1.0  # nothing is named, so there is nothing to be sure of
         return Judged(calm * recall * honest, parts | {"calm": calm}, why or ("" if calm else "sure without evidence"))
     component, cause, trigger = root_cause(answer, reference, hits)
     parts |= {"component": component, "cause": cause, "trigger": trigger, "root_cause": component * cause}

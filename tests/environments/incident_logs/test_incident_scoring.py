@@ -145,11 +145,11 @@ def test_contradictions_are_told_one_by_one() -> None:
 def test_where_the_decisive_lines_are_missing_confidence_has_to_drop() -> None:
     blind = TRUTH.model_copy(update={"control": "removed", "facts": TRUTH.facts[1:]})
 
-    def at(confidence: float, cause: str = "lock_contention") -> float:
-        given = answer(root_cause={"component": "ash-db", "cause": cause, "confidence": confidence})
+    def at(confidence: float, component: str = "ash-db") -> float:
+        given = answer(root_cause={"component": component, "cause": "unknown", "confidence": confidence})
         return judge(given, blind, FILES).value
 
-    assert at(0.95) == 0 and at(0.5) == at(0.1) == at(0.95, "unknown") == pytest.approx(1)
+    assert at(0.95) == at(0.95, "elm-gw") == 0 and at(0.5) == at(0.1) == at(0.95, "") == pytest.approx(1)
     assert at(0.7) == pytest.approx(0.5)
     assert judge(answer(claims=[]), blind, FILES).value == 0
 

@@ -83,6 +83,14 @@ def test_what_would_tell_more_is_two_commands_of_one_line(
     assert ask[:2] == ["enlist", "run"] and ask[3:] == ["--attach", shown] and "on an H100 SXM" in ask[2]
 
 
+def test_nobody_is_told_to_time_a_forward_pass_for_a_training_step(graph_of: Capture) -> None:
+    graph = graph_of(text=TEXT)
+    step = graph.model_copy(update={"nodes": (*graph.nodes[:-1], graph.nodes[-1].model_copy(
+        update={"phase": "backward"}))})
+    (one,) = sections([(BoundsInput.model_validate(BOUNDS.example), bounds(step, resolve(["H100 SXM"])), [])], {}, {})
+    assert one.next is not None and "time_model" not in one.next and "a training step takes <N> ms" in one.next
+
+
 @pytest.mark.parametrize("target", ["model.py:a; rm b", "model.py:x\ny"])
 def test_a_hostile_target_does_not_reach_a_command(graph_of: Capture, target: str) -> None:
     made = bounds(graph_of(text=TEXT).model_copy(update={"target": target}), resolve(["A100 SXM 80GB"]))

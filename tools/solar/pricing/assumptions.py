@@ -6,6 +6,7 @@ from enlist.tools.solar.graph import Graph
 from enlist.tools.solar.pricing.model import Coverage
 from enlist.tools.solar.pricing.priced import Priced
 from enlist.tools.solar.pricing.ruling import Ruling
+from enlist.tools.solar.rules.structure import VISIBLE
 
 _FLOAT32_RULES = {
     "matmul": "float32 matrix products run at the fp32 rate (TF32 off)",
@@ -38,7 +39,8 @@ def assumptions(graph: Graph, items: Sequence[Priced], dtype: str | None, ruling
         lines.append("phases: forward, backward and optimizer are calls of their own; what autograd saves crosses DRAM")
     if "embedding" in ops:
         lines.append("embedding: ids taken as different in the unfused bound; the fused bound counts one row per table")
-    if any(n.op == "scaled_dot_product_attention" and n.input("attn_mask") for n in graph.nodes):
+    if any(n.op == "scaled_dot_product_attention" and n.input("attn_mask") and VISIBLE not in n.attributes
+           for n in graph.nodes):
         lines.append("attention with a mask tensor: what it masks is not known, so every pair counts as work")
     for reason in dict.fromkeys(t.structure_from for t in graph.tensors if t.structure != "dense" and t.structure_from):
         named = [t.name or t.id for t in graph.tensors if t.structure != "dense" and t.structure_from == reason

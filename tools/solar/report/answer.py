@@ -30,11 +30,16 @@ def sections(calls: Sequence[tuple[BoundsInput, Bounds, Sequence[Finding]]], req
 
 
 def measuring(file: str, output: Bounds) -> str:
-    """Two commands: one times the model on the device, the other asks again with what that printed."""
+    """Two commands: one times the model on the device, the other asks again with what that printed. How a training
+    step is timed is its owner's business, since the file has no loop of training."""
     target = output.target.rpartition(":")[2]
     chosen = f" --target {target}" if target != "Model" and target.isidentifier() else ""
     path = shlex.quote(f"PATH/TO/{file}")
-    ask = f"it takes <N> ms on an {output.devices[0].device}; how far is this model from the speed of light?"
+    where = output.devices[0].device
+    if any(term.phase != "forward" for term in output.devices[0].terms):
+        ask = f"a training step takes <N> ms on an {where}; how far is it from the speed of light?"
+        return f"enlist run {shlex.quote(ask)} --attach {path}"
+    ask = f"it takes <N> ms on an {where}; how far is this model from the speed of light?"
     return f"python examples/time_model.py {path}{chosen}\nenlist run {shlex.quote(ask)} --attach {path}"
 
 

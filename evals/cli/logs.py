@@ -1,6 +1,9 @@
 """`enlist logs`: what happened in these logs, when, where it began and why that is believed."""
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +12,7 @@ import typer
 from enlist.evals.cli.answer import Answer, Json
 
 if TYPE_CHECKING:
+    from enlist.tools.logs.analysis import Analysis
     from enlist.tools.logs.counting import Options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None,
@@ -38,6 +42,10 @@ def summarize(
     mask: Annotated[bool, typer.Option("--mask", help="Take secrets and personal data out of all output.")] = False,
     markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help="Also write the report.")] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page with plots.")] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Ray tasks at a time; same answer for any.")] = 1,
+    budget: Annotated[float | None, typer.Option("--budget-seconds", min=0.0, metavar="S",
+                                                 help="Then answer from the sample read so far.")] = None,
+    no_index: Annotated[bool, typer.Option("--no-index", help="Read again, and keep nothing.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """What happened in some logs: cause, time, timeline, evidence; or that there is no incident.
@@ -46,14 +54,21 @@ def summarize(
     """
     from enlist.evals.cli.logs_shown import show
     from enlist.tools.logs.analysis import analyse
+    from enlist.tools.logs.index import answered
     from enlist.tools.logs.report.document import document
     from enlist.tools.logs.report.masking import Masking
     from enlist.tools.logs.report.page import page_of
     from enlist.tools.logs.report.words import answer
     from enlist.tools.logs.report.words import markdown as written
+    from enlist.tools.runtime.config import read
 
-    with _Reading(ctx.obj) as reading:
-        analysis = analyse(paths, _options(since, until, around, service, zone), reading.at)
+    options = _options(since, until, around, service, zone)
+    with _Reading(ctx.obj, paths) as reading:
+        def make() -> "Analysis":
+            with _ray(workers):
+                return analyse(paths, options, reading.at, workers=workers, budget=budget)
+
+        analysis = make() if no_index or budget is not None else answered(read().home, paths, options, make)
     made = document(analysis)
     masking = Masking() if share or mask else None
     if masking is not None:
@@ -82,7 +97,7 @@ def templates(
     """The statements behind some logs, most frequent first, with counts and where each is first seen."""
     from enlist.tools.logs.statements import assigned, statements
 
-    with _Reading(ctx.obj) as reading:
+    with _Reading(ctx.obj, paths) as reading:
         if assign:
             ids = list(assigned(paths, reading.at))
             return Answer([], lambda terminal: terminal.text("\n".join(i or "-" for i in ids)),
@@ -108,11 +123,30 @@ def _options(since: str | None, until: str | None, around: str | None, service: 
     return Options(low, high, service, offset)
 
 
-class _Reading:
-    """Says on standard error how much was read, where that takes longer than two seconds and people look."""
+@contextmanager
+def _ray(workers: int) -> Iterator[None]:
+    """A local Ray of our own while several workers read."""
+    if workers == 1:
+        yield
+        return
+    from enlist.orchestrator.cluster import Connection
+    from enlist.tools.runtime.config import read
 
-    def __init__(self, terminal: Any) -> None:
+    connection = Connection(read().home, "", "token")
+    try:
+        connection.ready()
+        yield
+    finally:
+        connection.close()
+
+
+class _Reading:
+    """Says on standard error how much was read and how long the rest will take, where that takes longer than two
+    seconds and people look."""
+
+    def __init__(self, terminal: Any, paths: list[str]) -> None:
         self._terminal, self._begun, self._said = terminal, time.monotonic(), 0.0
+        self._whole = _plain_bytes(paths)
 
     def __enter__(self) -> "_Reading":
         return self
@@ -125,7 +159,23 @@ class _Reading:
         passed = time.monotonic() - self._begun
         if passed - self._said >= 2.0 and self._terminal.mode == "human":
             self._said = passed
-            self._terminal.note(f"{read / 1e6:,.0f} MB read in {passed:.0f} s ...")
+            share = min(1.0, read / self._whole) if self._whole else 0.0
+            rest = f" ({100 * share:.0f} %, {passed / share - passed:.0f} s left)" if share > 0.01 else ""
+            self._terminal.note(f"{read / 1e6:,.0f} MB read in {passed:.0f} s{rest} ...")
+
+
+def _plain_bytes(paths: list[str]) -> int:
+    """Bytes of plain files; 0 where some are packed or a pipe, whose length is not known."""
+    total = 0
+    for path in paths:
+        inner = [path] if os.path.isfile(path) else [os.path.join(f, n) for f, _, names in os.walk(path) for n in names]
+        if not inner:
+            return 0
+        for name in inner:
+            if not os.path.isfile(name) or name.endswith((".gz", ".zst", ".xz", ".bz2", ".zip", ".tgz")):
+                return 0
+            total += os.path.getsize(name)
+    return total
 
 
 def _write(path: str, text: str) -> None:

@@ -19,8 +19,8 @@ from enlist.tools.logs.signals.tally import Series, Tally
 
 @dataclass(frozen=True)
 class Analysis:
-    """An incident model with all it was made from; `cited` are the lines that its claims name, as they were read
-    again."""
+    """An incident model with all it was made from; `cited` are the lines that its claims name, as they were read again;
+    `plain` are the names of sources that are plain files."""
 
     incident: Incident
     cited: dict[Ref, str]
@@ -31,6 +31,7 @@ class Analysis:
     signals: list[Signal]
     grid: Grid | None
     seconds: float
+    plain: frozenset[str] = frozenset()
 
 
 def analyse(paths: Sequence[str | os.PathLike[str]], options: Options | None = None,
@@ -90,4 +91,4 @@ def concluded(counted: Counted, every: Sequence[Found], options: Options, begun:
     cited = seen_again({ref for claim in incident.claims for ref in claim.lines}, every, options)
     incident = verified(incident, cited)
     return Analysis(incident, cited, counted.account, counted.sources, series, texts, every_signal, at,
-                    time.perf_counter() - begun)
+                    time.perf_counter() - begun, frozenset(one.name for one in every if one.path is not None))

@@ -46,7 +46,7 @@ def seen_again(wanted: set[Ref], every: Sequence[Found], options: Options) -> di
             continue
         path = every[number].path
         if path is not None:
-            out.update(_there(path, mine.values(), options.limits.line))
+            out.update(there(path, mine.values(), options.limits.line))
             continue
         last = max(line for line, _ in mine)
         for block in read([every[number]], Accounting(), options.limits):
@@ -58,7 +58,8 @@ def seen_again(wanted: set[Ref], every: Sequence[Found], options: Options) -> di
     return out
 
 
-def _there(path: Path, refs: Iterable[Ref], most: int) -> Iterator[tuple[Ref, str]]:
+def there(path: Path, refs: Iterable[Ref], most: int) -> Iterator[tuple[Ref, str]]:
+    """The text of the lines of a plain file that begin at some bytes, each kept to `most` bytes."""
     try:
         with open(path, "rb") as file:
             name, _ = encoding_of(file.read(1 << 16))

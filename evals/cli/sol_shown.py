@@ -13,7 +13,7 @@ from enlist.tools.solar.report.analysis import Analysis
 from enlist.tools.solar.report.opportunities import MEANING
 from enlist.tools.solar.report.provisioning import Provision
 from enlist.tools.solar.report.section import terms_table
-from enlist.tools.solar.report.words import answer_lines, conditions, explained, fitting, unit
+from enlist.tools.solar.report.words import answer_lines, conditions, explained, fitting, sizes_fitting, unit
 
 _MOST_ROWS = 12
 _WHAT = 21  # columns that stay for the name beside four times and a roof
@@ -119,9 +119,9 @@ def _several(terminal: Any, analyses: Sequence[Analysis]) -> None:
         if target:
             terminal.line(fitting(target))
         terminal.table(("what", "fused", "cache-aware", "unfused", "estimate", "limit"), [
-            (fitting(a.label or a.title, columns=_WHAT), duration(a.one.fused_s), duration(a.one.cache_aware_s),
-             duration(a.one.unfused_s), duration(a.one.estimate_s), a.one.limiting_roof) for a in group],
-            keep=(1, 2, 3, 4))
+            (sizes_fitting(a.label, _WHAT) if target else fitting(a.title, columns=_WHAT), duration(a.one.fused_s),
+             duration(a.one.cache_aware_s), duration(a.one.unfused_s), duration(a.one.estimate_s), a.one.limiting_roof)
+            for a in group], keep=(1, 2, 3, 4))
 
 
 def _compare(terminal: Any, made: Analysis) -> None:

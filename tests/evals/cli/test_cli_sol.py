@@ -4,6 +4,7 @@ Captures are made by hand here; the slow tests capture real files, hostile ones 
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,15 +131,18 @@ def test_of_several_files_each_answers_all_that_was_asked(enlist: Any, monkeypat
 
 
 def test_workloads_are_told_apart_in_the_table(enlist: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their names differ at the end, which is what a cut at the end would lose."""
+    name = "a-long-name-of-a-problem-of-somebody"
+    axes = {"batch_size": {"type": "var"}, "length_of_all": {"type": "var"}}
     (tmp_path / "definition.json").write_text(json.dumps({
-        "name": "a-long-name-of-a-problem-of-somebody", "axes": {"rows": {"type": "var"}},
-        "inputs": {"x": {"shape": ["rows"], "dtype": "float32"}}, "reference": "def run(x):\n    return x"}))
-    (tmp_path / "workload.jsonl").write_text("".join(f'{{"axes": {{"rows": {n}}}}}\n' for n in (16, 17)))
+        "name": name, "axes": axes, "inputs": {"x": {"shape": list(axes), "dtype": "float32"}},
+        "reference": "def run(x):\n    return x"}))
+    (tmp_path / "workload.jsonl").write_text("".join(
+        f'{{"axes": {{"batch_size": {n}, "length_of_all": 512}}}}\n' for n in (4, 34)))
     monkeypatch.setattr("enlist.evals.cli.sol_capture.capture_all", lambda sources, *others: [
-        product(64).model_copy(update={"target": "a-long-name-of-a-problem-of-somebody.py:run"}) for _ in sources])
+        product(64).model_copy(update={"target": f"{name}.py:run"}) for _ in sources])
     said = enlist("sol", ".")
-    assert "rows=16" in said.out and "rows=17" in said.out and max(map(len, said.out.splitlines())) <= 80
+    assert re.findall(r"^bat\w*=(\d+) len\w*=(\d+) ", said.out, re.MULTILINE) == [("4", "512"), ("34", "512")]
+    assert said.out.count(name) == 1 and max(map(len, said.out.splitlines())) <= 80
 
 
 @pytest.mark.usefixtures("files")

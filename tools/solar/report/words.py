@@ -39,6 +39,16 @@ def fitting(title: str, end: str = "", columns: int = LINE) -> str:
     return f"{title[:kept // 2]}\N{HORIZONTAL ELLIPSIS}{title[len(title) - (kept - kept // 2):]}{end}"
 
 
+def sizes_fitting(label: str, columns: int) -> str:
+    """Sizes such as "batch_size=4 seq_len=128" in so many columns: names are cut before numbers are."""
+    words = [word.partition("=") for word in label.split(" ")]
+    for letters in range(max(len(name) for name, _, _ in words), 0, -1):
+        cut = " ".join(f"{name[:letters]}{equals}{size}" for name, equals, size in words)
+        if len(cut) <= columns:
+            return cut
+    return fitting(label, columns=columns)
+
+
 def conditions(made: Bounds, one: DeviceBounds) -> list[str]:
     """What the numbers hold for, and what stands beside them: class, float32 without TF32, memory, coverage, energy."""
     lines = [f"{name}: {text}" for name, text in one.cls.items()]

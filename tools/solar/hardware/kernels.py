@@ -4,7 +4,6 @@ Every roof has at least three plain ones where torch is installed: copies, sums 
 shapes per dtype, elementwise special functions; those of `native` beside them where there is a C compiler.
 """
 
-import ctypes
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -87,8 +86,13 @@ def dram_kernels(buffers: Buffers, native: Native | None) -> Iterator[Kernel]:
     its turn comes again."""
     alike = zip(*(list(memory_kernels("dram", part, native, 1)) for part in buffers.parts(_PARTS)), strict=True)
     for kernels in alike:
-        turn = itertools.cycle([k.call for k in kernels])
-        yield Kernel("dram", kernels[0].name, kernels[0].amount, lambda turn=turn: next(turn)())  # type: ignore[misc]
+        yield Kernel("dram", kernels[0].name, kernels[0].amount, _in_turn([k.call for k in kernels]))
+
+
+def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
+    """One call after the other, from the start again after the last."""
+    turn = itertools.cycle(calls)
+    return lambda: next(turn)()
 
 
 def compute_kernels(native: Native | None, size: int) -> Iterator[Kernel]:
@@ -154,7 +158,7 @@ def _torch() -> Any:
 
 def _aligned(size: int) -> Any:
     raw = np.zeros(size // 4 + _PAGE // 4, dtype=np.float32)
-    skip = (-ctypes.c_void_p(raw.ctypes.data).value) % _PAGE // 4  # type: ignore[operator]
+    skip = -int(raw.ctypes.data) % _PAGE // 4
     part = raw[skip:skip + size // 4]
     part.fill(1.0)  # so that the pages exist
     return part

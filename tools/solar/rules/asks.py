@@ -51,6 +51,12 @@ def number(node: Node, name: str, default: int) -> int:
     return int(value) if isinstance(value, int | float) else default
 
 
+def numbers(node: Node, name: str) -> list[int]:
+    """An argument that is a list of whole numbers; empty where it was left out."""
+    value = node.attributes.get(name)
+    return [int(str(n)) for n in value] if isinstance(value, list) else []
+
+
 def _dims(node: Node, count: int) -> set[int]:
     """The dimensions that an operator reduces."""
     given = node.attributes.get("dim", node.attributes.get("dims"))
@@ -291,7 +297,7 @@ def _stack(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[
 
 
 def _pad(node: Node, shapes: Sequence[Shape], out: Shape, part: Part) -> list[Part] | None:
-    pads = [int(str(p)) for p in node.attributes.get("pad", [])]  # type: ignore[union-attr]
+    pads = numbers(node, "pad")
     made = []
     for back, (n, p) in enumerate(zip(reversed(shapes[0]), reversed(part), strict=True)):
         before = pads[2 * back] if 2 * back < len(pads) else 0

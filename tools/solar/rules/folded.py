@@ -127,8 +127,9 @@ def _one_key(graph: Graph, node: Node, out: Tensor) -> str | None:
 def _number(node: Node) -> float | None:
     """The number that a tensor is added to, or multiplied by."""
     value = node.attributes.get("other")
-    plain = isinstance(value, int | float) and not isinstance(value, bool) and len(node.inputs) == 1
-    return float(value) if plain else None  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float) or len(node.inputs) != 1:
+        return None
+    return float(value)
 
 
 def _equal(graph: Graph, node: Node, known: Mapping[str, str], numbers: Mapping[str, float | str],

@@ -110,7 +110,7 @@ def _is_evaluated(node: Node) -> bool:
 
 def _filled(node: Node) -> float:
     value = node.attributes.get("fill_value", 1 if node.op == "ones" else 0)
-    return float(value)  # type: ignore[arg-type]
+    return float(value if isinstance(value, bool | int | float) else str(value))
 
 
 def _number(node: Node, name: str, default: int) -> int:

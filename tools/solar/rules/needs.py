@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from enlist.tools.solar.graph import Graph, Node
+from enlist.tools.solar.rules.asks import number
 from enlist.tools.solar.rules.regions import Box, covered, through
 
 WHOLE_NEED = Fraction(1)
@@ -102,7 +103,7 @@ def sparse(graph: Graph) -> dict[str, Fraction]:
             continue
         first, out = graph.by_id[node.inputs[0]], node.outputs[0]
         if node.op == "topk":
-            size = first.shape[int(node.attributes.get("dim", -1) or 0)] if first.shape else 1  # type: ignore[arg-type]
+            size = first.shape[number(node, "dim", -1)] if first.shape else 1
             choices.update((t, (size, t)) for t in node.outputs if graph.by_id[t].dtype == "int64")
         elif node.inputs[0] in choices and (node.op in _VIEWS or node.op in ("select", "slice")):
             size, root = choices[node.inputs[0]]
@@ -154,7 +155,7 @@ def _least_share(experts: int, tried: set[int] | None, chosen: tuple[int, ...]) 
 def _scattered(graph: Graph, node: Node) -> Fraction | None:
     """The share of zeros that a scatter overwrites, where it is less than one."""
     first, index = graph.by_id[node.inputs[0]], node.input("index")
-    dim = int(node.attributes.get("dim") or 0) % max(1, len(first.shape))  # type: ignore[arg-type]
+    dim = number(node, "dim", 0) % max(1, len(first.shape))
     put = graph.by_id[index].shape if index is not None else ()
     known = first.structure == "zero" and len(put) == len(first.shape) and put[dim] < first.shape[dim]
     return Fraction(put[dim], first.shape[dim]) if known else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import prod
 
 from enlist.tools.solar.graph import Node
-from enlist.tools.solar.rules.asks import Part, number, whole
+from enlist.tools.solar.rules.asks import Part, number, numbers, whole
 
 TURNS = frozenset(("permute", "transpose", "t"))
 _RESHAPES = frozenset(("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze"))
@@ -44,7 +44,7 @@ def turned(node: Node, count: int) -> list[int]:
     """By dimension of the result, the dimension of the operand."""
     order = list(range(count))
     if node.op == "permute":
-        return [int(str(d)) % count for d in node.attributes["dims"]]  # type: ignore[union-attr]
+        return [d % count for d in numbers(node, "dims")]
     one, other = (0, 1) if node.op == "t" else (number(node, "dim0", 0) % count, number(node, "dim1", 0) % count)
     if count > 1:
         order[one], order[other] = order[other], order[one]

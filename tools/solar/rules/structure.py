@@ -276,8 +276,9 @@ def _with_needs(graph: Graph) -> Graph:
 def _fewer(node: Node, share: list[Any]) -> list[Any]:
     """The smaller of two shares, where an operator has one already."""
     before = node.attributes.get(ROWS)
-    known = isinstance(before, list) and Fraction(int(str(before[0])), int(str(before[1]))) <= Fraction(*share[:2])
-    return before if known else share  # type: ignore[return-value]
+    if isinstance(before, list) and Fraction(int(str(before[0])), int(str(before[1]))) <= Fraction(*share[:2]):
+        return before
+    return share
 
 
 _MASKING = frozenset(("masked_fill", "where", "add"))

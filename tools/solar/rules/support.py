@@ -4,7 +4,7 @@ of positions leave of it."""
 from collections.abc import Mapping
 
 from enlist.tools.solar.graph import Graph, Node
-from enlist.tools.solar.rules.asks import Part, number, size, whole
+from enlist.tools.solar.rules.asks import Part, number, numbers, size, whole
 from enlist.tools.solar.rules.masks import Positions
 from enlist.tools.solar.rules.seen import TURNS, turned
 from enlist.tools.solar.rules.structure import hides
@@ -81,7 +81,7 @@ def _product(graph: Graph, node: Node, found: Mapping[str, Part], out: tuple[int
 
 
 def _padded(node: Node, here: Part, out: tuple[int, ...]) -> Part | None:
-    pads = [int(str(p)) for p in node.attributes.get("pad", [])]  # type: ignore[union-attr]
+    pads = numbers(node, "pad")
     made = []
     for back, ((first, end), n) in enumerate(zip(reversed(here), reversed(out), strict=True)):
         before = pads[2 * back] if 2 * back < len(pads) else 0

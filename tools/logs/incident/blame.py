@@ -15,6 +15,7 @@ from enlist.tools.logs.incident.window import Episode
 from enlist.tools.logs.signals.signal import Signal
 
 _ROUNDS = 6
+_COMPLAINS, _PASSED = 0.25, 0.9
 _HOST = re.compile(r"(?<![\w./@-])(?:https?://)?([a-z][a-z0-9-]{1,40}(?:\.[a-z][a-z0-9-]{1,40}){1,4})(?::\d+)?"
                    r"(?![\w-]|\.\w)")
 _DOMAIN = re.compile(r"\.(?:com|net|org|io|dev|app|cloud|co|eu|de|uk|us|ai|info|biz|edu|gov|mil|int|example|test|"
@@ -103,12 +104,14 @@ def blames(episode: Episode, mentions: Mentions) -> list[Blame]:
 
 def _passed(score: Mapping[str, float], own: Mapping[str, float],
             told: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """One round: each service keeps the part of its score that is trouble of its own and passes on the rest."""
+    """One round: each service keeps the part of its score that is trouble of its own and passes on the rest. One that
+    complains much passes on what names nobody too: failed requests are what its own clients see of the other's."""
     out: dict[str, float] = {}
     for service, value in score.items():
         mine = told.get(service, {})
         total = sum(mine.values())
-        passed = value * min(1.0, total / max(own.get(service, 0.0), 1e-9)) if mine else 0.0
+        part = total / max(own.get(service, 0.0), 1e-9)
+        passed = value * (_PASSED if part >= _COMPLAINS else part) if mine else 0.0
         out[service] = out.get(service, 0.0) + value - passed
         for other, w in mine.items():
             out[other] = out.get(other, 0.0) + passed * w / total

@@ -12,6 +12,7 @@ from enlist.tools.logs.signals.words import is_change
 
 _STRONG, _WEAK = 2.0, 0.5
 _AFAR = 0.1
+_INSIDE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def scores(statements: Sequence[Heard], changed: bool, silent: bool) -> dict[str
             total *= 0.5
         if silent:
             total = total + 4.0 if cause.outside else 0.3 * total
+        elif cause.outside:
+            total *= _INSIDE
         support.sort(key=lambda s: (-s[0], s[1].start, s[1].template))
         out[name] = total, [s for _, s in support[:4]]
     return out

@@ -14,9 +14,9 @@ from enlist.tools.logs.signals.found import Grid, badness, quantile
 from enlist.tools.logs.signals.signal import Signal
 from enlist.tools.logs.signals.tally import Series
 
-ENOUGH = 30.0
+ENOUGH = 15.0
 """Excess of trouble below which logs hold no incident; measured on streams without one."""
-DOUBTFUL = 18.0
+DOUBTFUL = 11.0
 _SAID = 0.35
 """How bad a statement must be to count."""
 _USUAL = 1.5

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, fold
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="ISO 8601, UTC where no zone is given.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="ISO 8601, UTC where no zone is given.")]
 Service = Annotated[str | None, typer.Option("--service", metavar="NAME", help="Only what this service wrote.")]
+_LOOK = 2.0  # seconds between two looks at logs that are followed
 Zone = Annotated[str, typer.Option("--zone", metavar="+HH:MM", help="Of times that name no zone.")]
 
 
@@ -43,8 +45,11 @@ def summarize(
     markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help="Also write the report.")] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page with plots.")] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Ray tasks at a time; same answer for any.")] = 1,
+    mapping: Annotated[str | None, typer.Option("--mapping", metavar="FILE", help="YAML: where time, level, service "
+                                                "and message stand in your lines.")] = None,
     budget: Annotated[float | None, typer.Option("--budget-seconds", min=0.0, metavar="S",
                                                  help="Then answer from the sample read so far.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on as logs are written, until Ctrl-C.")] = False,
     no_index: Annotated[bool, typer.Option("--no-index", help="Read again, and keep nothing.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -54,6 +59,7 @@ def summarize(
     """
     from enlist.evals.cli.logs_shown import show
     from enlist.tools.logs.analysis import analyse
+    from enlist.tools.logs.framing.mapping import load
     from enlist.tools.logs.index import answered
     from enlist.tools.logs.report.document import document
     from enlist.tools.logs.report.masking import Masking
@@ -62,7 +68,9 @@ def summarize(
     from enlist.tools.logs.report.words import markdown as written
     from enlist.tools.runtime.config import read
 
-    options = _options(since, until, around, service, zone)
+    options = replace(_options(since, until, around, service, zone), mapping=load(mapping) if mapping else None)
+    if follow:
+        return _followed(ctx.obj, paths, options, share or mask)
     with _Reading(ctx.obj, paths) as reading:
         def make() -> "Analysis":
             with _ray(workers):
@@ -85,6 +93,32 @@ def summarize(
             show(terminal, made)
 
     return Answer(made, shown, code=4 if made["undecided"] else 0)
+
+
+def _followed(terminal: Any, paths: list[str], options: "Options", masked: bool) -> Answer:
+    """Show each new answer as it comes; the last one is the command's."""
+    from enlist.evals.cli.logs_shown import show
+    from enlist.tools.logs.following import follow
+    from enlist.tools.logs.report.document import document
+    from enlist.tools.logs.report.masking import Masking
+
+    made: dict[str, Any] = {}
+
+    def wait() -> bool:
+        time.sleep(_LOOK)
+        return True
+
+    try:
+        for analysis in follow(paths, options, wait):
+            made = document(analysis)
+            if masked:
+                made = Masking().document(made)
+            if terminal.mode == "human":
+                show(terminal, made)
+    except KeyboardInterrupt:
+        if not made:
+            raise
+    return Answer(made, lambda shown: shown.note("stopped"), code=4 if made["incident"] is None else 0)
 
 
 @app.command(epilog="\b\nExample:\n  enlist logs templates app.log\n  enlist logs templates app.log --assign")

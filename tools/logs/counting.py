@@ -9,6 +9,7 @@ from enlist.tools.logs.batch import Accounting, Batch, Source
 from enlist.tools.logs.clock.context import Stated, stated
 from enlist.tools.logs.clock.reader import Clock
 from enlist.tools.logs.framing import Framer, batches
+from enlist.tools.logs.framing.mapping import Mapping
 from enlist.tools.logs.reading import Found, Limits, found, read
 from enlist.tools.logs.reading.window import Part, part
 from enlist.tools.logs.shards import SHARD, Shard, over_ray, shards, spread
@@ -27,6 +28,7 @@ class Options:
         since, until: ns since the epoch; records outside are read and not counted.
         service: only records of this service.
         offset: seconds east of UTC of stamps without a zone.
+        mapping: a user's own way of writing.
     """
 
     since: int | None = None
@@ -34,6 +36,7 @@ class Options:
     service: str | None = None
     offset: int = 0
     limits: Limits = field(default_factory=Limits)
+    mapping: Mapping | None = None
 
 
 @dataclass
@@ -98,7 +101,7 @@ def counted(every: Sequence[Found], account: Accounting, options: Options,
         until: `time.perf_counter()` at which to stop.
     """
     known = known_of(every, options)
-    cut = shards(every, options.offset, SHARD if until is None else _SMALL)
+    cut = shards(every, options.offset, SHARD if until is None else _SMALL, options.mapping is None)
     total = Counted(account)
     made: dict[int, Counted] = {}
     seen = 0
@@ -159,7 +162,7 @@ def count(shard: Shard, known: Stated | None, options: Options, progress: Callab
 
 def windowed(one: Found, options: Options) -> Found:
     """A source of which only the part in the window will be read, where that can be told without reading it."""
-    if one.path is None:
+    if one.path is None or options.mapping is not None:
         return one
     framer = Framer(Accounting(), lambda source: Clock(source.modified, options.offset))
     where = part(one.path, options.since, options.until, framer.stated(Source(0, one.name, modified=one.modified)))
@@ -180,7 +183,8 @@ def _records(shard: Shard, known: Stated | None, account: Accounting, options: O
     def clock(source: Source) -> Clock:
         return Clock(known.modified(source.modified) if known else source.modified, options.offset)
 
-    return batches(read(shard.every, account, options.limits, shard.numbers), account, clock, shard.middle)
+    return batches(read(shard.every, account, options.limits, shard.numbers), account, clock, shard.middle,
+                   options.mapping)
 
 
 def _sampled(one: Found, options: Options) -> list[int]:
@@ -188,7 +192,8 @@ def _sampled(one: Found, options: Options) -> list[int]:
     if one.modified is None and one.size is None:
         return []
     account, times = Accounting(), list[int]()
-    for batch in batches(islice(read([one], account, options.limits), 1), account):
+    for batch in batches(islice(read([one], account, options.limits), 1), account,
+                         mapping=options.mapping):
         times += [t for t, how in zip(batch.time[:_SAMPLED], batch.how, strict=False)
                   if t is not None and how in ("stated", "zone-assumed")]
     return times

@@ -119,7 +119,8 @@ def identity(paths: Sequence[str | os.PathLike[str]], options: Options) -> str |
                 return None
         except OSError:
             return None
-    text = json.dumps([files, [os.fspath(p) for p in paths], asdict(options), _program()])
+    text = json.dumps([files, [os.fspath(p) for p in paths], asdict(replace(options, mapping=None)),
+                       options.mapping and options.mapping.model_dump(), _program()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -41,11 +41,13 @@ class Shard:
         return sum(one.part.stop - one.part.first if one.part else one.size or 0 for one in self.every)
 
 
-def shards(every: Sequence[Found], offset: int = 0, size: int = SHARD) -> list[Shard]:
+def shards(every: Sequence[Found], offset: int = 0, size: int = SHARD,
+           divide: bool = True) -> list[Shard]:
     """Cut sources into shards of about `size` bytes.
 
     Args:
         offset: seconds east of UTC of stamps without a zone.
+        divide: cut large files too.
     """
     out: list[Shard] = []
     held: list[tuple[int, Found]] = []
@@ -61,7 +63,7 @@ def shards(every: Sequence[Found], offset: int = 0, size: int = SHARD) -> list[S
 
     for _, some in groupby(numbered, key=lambda pair: rotation(pair[1].name)[0]):
         group = list(some)
-        cuts = _cuts(group[0][1], offset, size) if len(group) == 1 else []
+        cuts = _cuts(group[0][1], offset, size) if divide and len(group) == 1 else []
         if cuts:
             close()
             out += [Shard((replace(group[0][1], part=part),), (group[0][0],), middle=i > 0)

@@ -32,14 +32,15 @@ class Framer:
 
     Args:
         clock: makes the clock of a source.
-        batch: records in a batch, about.
+        mapping: a reader that is tried before all others.
     """
 
-    def __init__(self, account: Accounting, clock: Callable[[Source], Clock]) -> None:
+    def __init__(self, account: Accounting, clock: Callable[[Source], Clock], mapping: Reader | None = None) -> None:
         self._account, self._make = account, clock
         self._source: Source | None = None
         self._plain, self._inner = Plain(), Plain()
         self._readers: list[Reader] = [from_container, from_json, from_syslog, from_access, from_logfmt]
+        self._mapping = mapping
         self._last: Reader | None = None
         self._timed = self._begun = 0
         self._open: dict[str, int] = {}
@@ -93,7 +94,7 @@ class Framer:
         at, end = 0, len(texts)
         while at < end:
             layout = self._plain.layout
-            if layout is None or self._last is not None:
+            if layout is None or self._last is not None or self._mapping is not None:
                 self._line(numbers[at], offsets[at], texts[at])
                 at += 1
                 continue
@@ -157,6 +158,8 @@ class Framer:
         self._begin(number, offset, stream, piece)
 
     def _read(self, text: str) -> Piece | None:
+        if self._mapping is not None and (piece := self._mapping(text, self._clock)):
+            return piece
         if self._last is not None and (piece := self._last(text, self._clock)):
             return piece
         if not text.startswith("{") and (piece := self._plain.again(text, self._clock)):

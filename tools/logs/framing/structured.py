@@ -90,8 +90,19 @@ def of_fields(fields: Mapping[str, str], clock: Clock) -> Piece:
     return Piece(message, time, how, level(take(LEVEL_KEYS)), take(SERVICE_KEYS), take(STREAM_KEYS), rest)
 
 
-def from_logfmt(text: str, clock: Clock) -> Piece | None:
-    """`key=value key="quoted value"`, nothing else on the line, at least two pairs."""
+def as_fields(text: str) -> dict[str, str] | None:
+    """The keys and values of a line of JSON or logfmt; None where it is neither."""
+    if not text.startswith("{"):
+        return pairs(text)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return dict(sorted(flat(data).items())) if isinstance(data, dict) else None
+
+
+def pairs(text: str) -> dict[str, str] | None:
+    """`key=value key="quoted value"`, nothing else on the line, at least two pairs; sorted by key."""
     fields: dict[str, str] = {}
     at = 0
     while match := _PAIR.match(text, at):
@@ -100,7 +111,13 @@ def from_logfmt(text: str, clock: Clock) -> Piece | None:
         at = match.end()
     if at < len(text.rstrip()) or len(fields) < 2:
         return None
-    return of_fields(dict(sorted(fields.items())), clock)
+    return dict(sorted(fields.items()))
+
+
+def from_logfmt(text: str, clock: Clock) -> Piece | None:
+    """A line of `pairs`."""
+    fields = pairs(text)
+    return None if fields is None else of_fields(fields, clock)
 
 
 def from_access(text: str, clock: Clock) -> Piece | None:

@@ -6,6 +6,7 @@ what follows is dropped up to its end and counted in the notes.
 
 import codecs
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from enlist.tools.logs.batch import Accounting, Block, Category, Source
 from enlist.tools.logs.reading.openers import Limits
@@ -21,8 +22,7 @@ def blocks(source: Source, mark: int, pieces: Iterable[bytes], limits: Limits, a
         pieces: the stream, the mark included.
         first_line, first_byte: where the stream begins in its file, when it does not begin at its start.
     """
-    wide = source.encoding.startswith("utf-16")
-    reader = _Wide(source, limits, account) if wide else _Narrow(source, limits, account)
+    reader = lines_of(source, limits, account)
     reader.number, reader.offset = first_line, first_byte + mark
     skip = mark
     for piece in pieces:
@@ -31,6 +31,23 @@ def blocks(source: Source, mark: int, pieces: Iterable[bytes], limits: Limits, a
         skip = max(0, skip - len(piece))
         yield from reader.feed(data)
     yield from reader.finish()
+
+
+class Lines(Protocol):
+    """Cuts the bytes of one stream into lines as they come."""
+
+    number: int
+    offset: int
+
+    def feed(self, data: bytes, /) -> Iterator[Block]: ...
+
+    def finish(self) -> Iterator[Block]: ...
+
+
+def lines_of(source: Source, limits: Limits, account: Accounting) -> Lines:
+    """What cuts a stream of a source's encoding into lines."""
+    kind = _Wide if source.encoding.startswith("utf-16") else _Narrow
+    return kind(source, limits, account)
 
 
 class _Narrow:

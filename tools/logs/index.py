@@ -108,7 +108,7 @@ class _Only(pickle.Unpickler):
 def identity(paths: Sequence[str | os.PathLike[str]], options: Options) -> str | None:
     """A hash of all that an answer depends on; None where a path cannot be read twice."""
     files: list[tuple[str, int, int, str]] = []
-    for path in map(os.fspath, paths):
+    for path in [os.fspath(given) for given in paths]:
         try:
             if os.path.isdir(path):
                 inner = sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)

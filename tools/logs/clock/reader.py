@@ -18,6 +18,7 @@ _DAY = 86_400
 _NS = 1_000_000_000
 _AHEAD = 2 * _DAY  # clocks and zones may make a line younger than its file
 _CACHED = 100_000
+_TENS = [10 ** (9 - digits) for digits in range(10)]
 
 
 def days(year: int, month: int, day: int) -> int:
@@ -66,8 +67,20 @@ class Clock:
     def many(self, matches: Sequence[re.Match[str] | None], form: Form) -> list[tuple[int, TimeKind]]:
         """The times of stamps in one form, up to the first that is no real time."""
         out: list[tuple[int, TimeKind]] = []
+        first = matches[0] if matches else None
+        if first is None:
+            return out
+        stamp, fraction = (first.re.groupindex.get(name, 0) for name in ("stamp", "f"))
+        known = self._known.get
         for match in matches:
-            got = self.read(match, form) if match else None
+            if match is None:
+                break
+            start, end = match.span(stamp)
+            at, until = match.span(fraction) if fraction else (-1, -1)
+            text = match.string
+            whole = known(text[start:end] if at < 0 else text[start:at - 1] + text[until:end])
+            got = self.read(match, form) if whole is None else whole if at < 0 else (
+                whole[0] + int(text[at:until]) * _TENS[until - at], whole[1])
             if got is None:
                 break
             out.append(got)

@@ -122,7 +122,7 @@ class Framer:
         batch.byte += offsets
         batch.time += [t for t, _ in read]
         batch.how += [how for _, how in read]
-        batch.level += map(layout.level, found)
+        batch.level += layout.grades(found)
         own = source.service or ""
         batch.service += [m[layout.tag] or own for m in found] if layout.tag else [own] * n
         batch.stream += [""] * n

@@ -68,6 +68,11 @@ class Layout:
             return of_priority(priority)
         return level(match[self.stamp][0]) if self.form.name == "letter-day" else ""
 
+    def grades(self, matches: Sequence[re.Match[str]]) -> list[str]:
+        """The level of each."""
+        known = self._graded.get
+        return [known(match.group(*self.levels)) or self.level(match) for match in matches]
+
     def message(self, match: re.Match[str]) -> str:
         """What follows the envelope; where nothing does, what follows the time."""
         text = match.string

@@ -45,7 +45,8 @@ def test_the_second_answer_is_the_first_without_reading(logs: Path, tmp_path: Pa
     assert one == two and first.cited == second.cited and first.series == second.series
 
 
-@pytest.mark.parametrize("change", ["text", "time", "more", "another file", "options"])
+@pytest.mark.parametrize("change", ["text", "options", *(
+    pytest.param(rest, marks=pytest.mark.slow) for rest in ("time", "more", "another file"))])
 def test_what_has_changed_is_read_again(change: str, logs: Path, tmp_path: Path) -> None:
     ask(logs, tmp_path)
     path = logs / "a.log"

@@ -21,7 +21,8 @@ def peak(path: Path, lines: int) -> int:
         for i in range(lines):
             ms = 100 * i
             file.write(f"2026-03-{1 + ms // 86_400_000:02d}T{ms // 3_600_000 % 24:02d}:{ms // 60_000 % 60:02d}:"
-                       f"{ms // 1000 % 60:02d}.{ms % 1000:03d}Z INFO request {i * 7919 % 1_000_003} took {i % 400} ms\n")
+                       f"{ms // 1000 % 60:02d}.{ms % 1000:03d}Z INFO request "
+                       f"{i * 7919 % 1_000_003} took {i % 400} ms\n")
     ended = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
     read, most = json.loads(ended.stdout)
     assert read == lines

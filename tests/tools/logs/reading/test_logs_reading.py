@@ -111,7 +111,7 @@ def test_a_long_line_is_cut_and_the_rest_counted_and_numbers_go_on(tmp_path: Pat
     assert account.by_category["too_long"] == 2 and "3000000 bytes" in account.notes[0]["text"]
 
 
-@pytest.mark.parametrize("name", ["gzip", "xz", "bz2", "zstd", "tar.gz"])
+@pytest.mark.parametrize("name", ["gzip", pytest.param("xz", marks=pytest.mark.slow), "bz2", "zstd", "tar.gz"])
 def test_a_packed_file_cut_in_the_middle_gives_its_lines_and_a_note(name: str, tmp_path: Path) -> None:
     noise = os.urandom(1_000_000).hex().encode()
     data = b"\n".join(noise[i:i + 80] for i in range(0, len(noise), 80))

@@ -7,8 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from enlist.tools.solar.graph import ITEM_BITS, Attribute
+from enlist.tools.solar.jaxpr.elements import NEEDED
 from enlist.tools.solar.jaxpr.primitives import EACH
-from enlist.tools.solar.jaxpr.recorder import Scope, Value
+from enlist.tools.solar.jaxpr.recorder import Scope, Value, shape_of
 from enlist.tools.solar.jaxpr.rules import COLLECTIVES, IN_PLACE
 
 if TYPE_CHECKING:
@@ -159,10 +160,29 @@ def _ints(values: Any) -> list[int]:
     return [int(v) for v in values]
 
 
+def _sum(low: Lowering, eqn: Any, inputs: list[Value]) -> dict[str, Any]:
+    """What of a sum is more than putting data beside zeros, as where padded halves are interleaved."""
+    placed = [low.recorder.padded.get(str(v)) for v in inputs]
+    if not any(placed):
+        return {}
+    shape = shape_of(eqn.outvars[0].aval)
+    meeting = 1
+    for d, size in enumerate(shape):
+        sides = [_data(pads[d], size) if pads else range(size) for pads in placed]
+        meeting *= len(set(sides[0]).intersection(*sides[1:]))
+    return {NEEDED: [meeting, prod(shape)]} if prod(shape) else {}
+
+
+def _data(pad: list[int], size: int) -> range:
+    """Where along a padded dimension of `size` the data are: each `between` zeros apart."""
+    before, after, between = pad
+    return range(max(0, before), size - max(0, after), between + 1) if before >= 0 else range(size)
+
+
 _READERS: Mapping[str, Reader] = {
     "dot_general": _product, "conv_general_dilated": _convolution, "pad": _pad, "gather": _gather,
     "triangular_solve": _solve, "fft": _fft, "ragged_dot_general": _ragged,
-    "reduce": _reducer, "integer_pow": _exponent,
+    **dict.fromkeys(("add", "sub", "add_any"), _sum), "reduce": _reducer, "integer_pow": _exponent,
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _axis),
     **dict.fromkeys((f"reduce_window{k}" for k in ("", "_sum", "_max", "_min", "_mul", "_prod")), _window),
     **dict.fromkeys((name.removeprefix("lax.") for name in IN_PLACE), _scatter)}

@@ -192,7 +192,8 @@ def _needed_carries(test: Any, body: Any, tests: int, works: int, partial_eval: 
 
 
 def cond(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Value]:
-    """One of several branches: the one that the index names, else the cheapest."""
+    """One of several branches: the one that the index names; else one that needs no more than the others of anything;
+    else only what every branch writes."""
     branches = eqn.params["branches"]
     index = low.values.integer(inputs[0].value if isinstance(inputs[0], Number) else inputs[0])
     if index is not None:
@@ -203,10 +204,15 @@ def cond(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Val
         outputs = _branch(low, eqn, branch, inputs[1:], scope)
         costs.append(_cost(low, len(before[1]), [v for v in outputs if isinstance(v, str)]))
         low.recorder.restore(before)
-    cheapest = costs.index(min(costs))
-    low.recorder.choices.append(f"branch at {low.where(eqn) or 'an unknown line'}: which of {len(branches)} runs "
-                                f"depends on data; the cheapest, number {cheapest}, is counted")
-    return _branch(low, eqn, branches[cheapest], inputs[1:], scope)
+    place = f"branch at {low.where(eqn) or 'an unknown line'}: which of {len(branches)} runs depends on data"
+    for number, cost in enumerate(costs):
+        if all(mine <= n for other in costs for mine, n in zip(cost, other, strict=True)):
+            low.recorder.choices.append(f"{place}; the cheapest, number {number}, is counted")
+            return _branch(low, eqn, branches[number], inputs[1:], scope)
+    low.recorder.choices.append(f"{place}; each is cheaper in something, so only what all of them write is counted")
+    made = [low.recorder.tensor(shape_of(v.aval), dtype_of(v.aval)) for v in eqn.outvars]
+    low.recorder.node("lax.empty", [], made, scope, low.where(eqn))
+    return [low.held(m, v) for m, v in zip(made, eqn.outvars, strict=True)]
 
 
 def _branch(low: Lowering, eqn: Any, branch: Any, inputs: list[Value], scope: Scope) -> list[Value]:
@@ -214,20 +220,23 @@ def _branch(low: Lowering, eqn: Any, branch: Any, inputs: list[Value], scope: Sc
     return [low.held(m, v) for m, v in zip(made, eqn.outvars, strict=True)]
 
 
-def _cost(low: Lowering, since: int, outputs: list[str]) -> tuple[int, int]:
-    """FLOP, and elements made, of what was recorded since."""
+def _cost(low: Lowering, since: int, outputs: list[str]) -> tuple[int, int, int, int]:
+    """FLOP of matrix and of vector units, special functions, and elements moved, of what was recorded since."""
     from enlist.tools.solar.rules.table import work
 
     graph = Graph(target="branch", tensors=tuple(low.recorder.tensors.values()), nodes=tuple(low.recorder.nodes),
                   assumed=())
-    flop = moved = 0
+    matrix = vector = special = moved = 0
     for node in graph.nodes[since:]:
         if all(graph.by_id[t].alias_of for t in node.outputs):
             continue
         cost = work(graph, node)
-        flop += (cost.matrix_flop + cost.vector_flop) * node.repeat if cost else 0
+        if cost is not None:
+            matrix += cost.matrix_flop * node.repeat
+            vector += cost.vector_flop * node.repeat
+            special += cost.special * node.repeat
         moved += sum(graph.by_id[t].elements for t in (*node.inputs, *node.outputs)) * node.repeat
-    return flop, moved
+    return matrix, vector, special, moved
 
 
 def shard_map(low: Lowering, eqn: Any, inputs: list[Value], scope: Scope) -> list[Value]:

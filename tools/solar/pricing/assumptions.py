@@ -28,7 +28,8 @@ def assumptions(graph: Graph, items: Sequence[Priced], dtype: str | None, ruling
     if ruling.strict_fp32:
         lines.append("precision: float32 is multiplied in float32")
     elif rules := [rule for kind, rule in _FLOAT32_RULES.items() if kind in kinds]:
-        lines.append(f"precision: PyTorch's defaults, so {', '.join(rules)}")
+        whose = "JAX" if any(op.startswith("lax.") for op in ops) else "PyTorch"
+        lines.append(f"precision: {whose}'s defaults, so {', '.join(rules)}")
     if ruling.any_algorithm:
         lines.append("arithmetic: any algorithm, so products and convolutions have no compute roof")
     if ruling.clock_mhz:

@@ -172,7 +172,8 @@ def _on(graph: Graph, device: Device, items: list[Priced], calls: list[_Call], s
     peaks = {r.roof for r in roofs} | {t.roof for t in terms}
     widest = max((device.peak(r) for r in served), default=device.peak("vector.fp32"))
     return DeviceBounds(
-        device=device.name, cls=ruling.said(), dtype_peaks={r: _peak(device, r) for r in sorted(peaks)},
+        device=device.name, cls=ruling.said(any(n.op.startswith("lax.") for n in graph.nodes)),
+        dtype_peaks={r: _peak(device, r) for r in sorted(peaks)},
         unfused_s=fidelities.unfused_s, fused_s=fidelities.fused_s, cache_aware_s=fidelities.cache_aware_s,
         strict=strict, estimate_s=likely, launches=guess.launches, launch_s=guess.launch_s,
         spread=fidelities.unfused_s / fidelities.fused_s if fidelities.fused_s else None,

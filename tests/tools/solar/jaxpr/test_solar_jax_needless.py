@@ -49,3 +49,24 @@ def test_a_one_hot_product_reads_one_row_at_least_and_multiplies_nothing(priced_
     made = priced_jax("fn = lambda i, w: jax.nn.one_hot(i, 5000) @ w", "S((8,), jnp.int32)", "(5000, 64)")
     assert made.flop == {}
     assert made.fused_bytes == 4 * (8 + 64 + 8 * 64)
+
+
+@pytest.mark.parametrize("n", [8, 64, 1024])
+def test_interleaving_halves_of_a_scan_adds_nothing(n: int, priced_jax: Priced) -> None:
+    # The scheme adds pairs, scans them, and adds again between: T(n) = n/2 + T(n/2) + n/2 - 1
+    made = priced_jax("fn = lambda x: lax.associative_scan(jnp.add, x)", f"({n},)")
+    assert made.flop == {"vector.fp32": 2 * n - 2 - (n.bit_length() - 1)}
+
+
+def test_of_branches_that_are_each_cheaper_in_something_only_what_all_write_is_counted(priced_jax: Priced) -> None:
+    made = priced_jax("fn = lambda i, x: lax.switch(i, [lambda v: v @ v, lambda v: v + 1, jnp.exp], x)",
+                      "S((), jnp.int32)", "(64, 64)")
+    assert made.flop == {} and made.special == 0
+    plain = priced_jax("fn = lambda i, x: lax.switch(i, [lambda v: v @ v + v, lambda v: v + 1], x)",
+                       "S((), jnp.int32)", "(64, 64)")
+    assert plain.flop == {"vector.fp32": 64 * 64}
+
+
+def test_the_precision_that_is_said_is_that_of_the_framework(priced_jax: Priced) -> None:
+    made = priced_jax("fn = lambda x: x @ x", "(64, 64)")
+    assert made.devices[0].cls["precision"].startswith("JAX's defaults (TF32 for products")

@@ -12,7 +12,8 @@ from enlist.tools.logs.signals.words import is_change
 
 _STRONG, _WEAK = 2.0, 0.5
 _AFAR = 0.1
-_INSIDE = 0.15
+_DEEDS = 2
+_INSIDE, _OUTSIDE = 0.15, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ def heard(component: str, signals: Iterable[Signal], found: Episode, mentions: M
         if own or component in mentions.of(f"{signal.text} {signal.example}", signal.service):
             seen.add(key)
             near = signal.share >= 0.6 and signal.start >= begin
-            out.append(Heard(signal, 1.0 if near else _AFAR, own))
+            if own or signal.bad >= 0.5 or signal.count <= _DEEDS:  # what another does again and again is its own doing
+                out.append(Heard(signal, 1.0 if near else _AFAR, own))
     return out
 
 
@@ -73,7 +75,7 @@ def scores(statements: Sequence[Heard], changed: bool, silent: bool) -> dict[str
         if cause.by_change and not changed:
             total *= 0.5
         if silent:
-            total = total + 4.0 if cause.outside else 0.3 * total
+            total = total + _OUTSIDE if cause.outside else _INSIDE * total
         elif cause.outside:
             total *= _INSIDE
         support.sort(key=lambda s: (-s[0], s[1].start, s[1].template))

@@ -24,6 +24,10 @@ _LEAD = 0.2
 """Of the whole span: how long before the first trouble its cause may be written of."""
 _NS = 1_000_000_000
 _HEARD = 0.5
+_UNTOLD = 0.35
+"""Of the blame of a service that stays with it where nothing that it wrote tells of the mechanism."""
+_FRESH = 0.2
+_STEADY, _FALLEN = 20, 0.25
 _WITNESS = 0.8
 """Of the blame of a service that goes to one whose own quiet words at the time tell of it and of a mechanism."""
 _LEAST = 0.02
@@ -39,7 +43,8 @@ def infer(signals: Sequence[Signal], series: Mapping[tuple[str, int], Series], t
     lead = int(_LEAD * at.n * at.per * at.width * _NS)
     shares = blames(found, mentions)
     story = Story(found, mentions, first_complaints(found, mentions))
-    ranked = _ranked(shares, signals, found, mentions, lead, {service for service, _ in series})
+    heard_of = {service for service, _ in series} - _fallen(series, found, at)
+    ranked = _ranked(shares, signals, found, mentions, lead, heard_of)
     total = sum(score for score, *_ in ranked) + 0.05
     candidates = []
     for score, blame, cause, support, trigger in ranked[:_MOST]:
@@ -66,11 +71,14 @@ def _ranked(shares: Sequence[Blame], signals: Sequence[Signal], found: Episode, 
         of_causes = scores(statements, is_changed(statements, onset), service not in services)
         whole = sum(score for score, _ in of_causes.values())
         for cause, (score, support) in of_causes.items():
-            own = [s for s in support if s.service == service and s.bad < 0.5]
+            mine = [s for s in support if s.service == service]
+            own = [s for s in mine if s.bad < 0.5]
             about = {o for s in own for o in mentions.of(f"{s.text} {s.example}", service)}
             shown = min(1.0, score / 4)
-            share = blame.share + shown * (_HEARD * complaint.get(cause, 0.0) * bool(own)
-                                           + _WITNESS * sum(blamed[o].share for o in about if o in blamed))
+            told = blame.share if mine or service not in services else _UNTOLD * blame.share
+            fresh = any(abs(s.start - found.start) <= lead // 5 and s.share >= 0.6 for s in own)
+            share = told + shown * (_HEARD * complaint.get(cause, 0.0) * bool(own) + _FRESH * fresh
+                                    + _WITNESS * sum(blamed[o].share for o in about if o in blamed))
             if score > 0 and share > _LEAST:
                 trigger = trigger_of(service, signals, onset, lead, mentions, support)
                 out.append((share * (score / whole) * min(1.0, 0.3 + score / 4), blame, cause, support, trigger))
@@ -78,6 +86,22 @@ def _ranked(shares: Sequence[Blame], signals: Sequence[Signal], found: Episode, 
             change = trigger_of(service, signals, onset, lead, mentions, [])
             out.append((0.2 * blame.share, blame, "unknown", [], change))
     return sorted(out, key=lambda r: (-r[0], r[1].service, r[2]))
+
+
+def _fallen(series: Mapping[tuple[str, int], Series], found: Episode, at: Grid) -> set[str]:
+    """Services that write next to nothing while the trouble lasts and wrote steadily before."""
+    wide = at.width * _NS
+    inside: dict[str, int] = {}
+    before: dict[str, int] = {}
+    for (service, _), one in series.items():
+        for slot, n in one.counts.items():
+            if found.start <= slot * wide <= found.end:
+                inside[service] = inside.get(service, 0) + n
+            elif slot * wide < found.start:
+                before[service] = before.get(service, 0) + n
+    length, lead = max(found.end - found.start, wide), max(found.start - at.start(0), wide)
+    return {service for service, n in before.items() if n >= _STEADY
+            and inside.get(service, 0) / length < _FALLEN * n / lead}
 
 
 def _complaint(found: Episode) -> dict[str, float]:

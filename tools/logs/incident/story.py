@@ -13,6 +13,7 @@ from enlist.tools.logs.signals.words import is_change, is_detection, is_mend, is
 
 _ID = re.compile(r"(?<![\w.:/-])(?:(?=[\w-]*\d[\w-]*\d)[\w-]{4,40}|/[\w-]+(?:/[\w.-]+)+|[\w-]+\.[\w-]+\.[\w.-]+)"
                  r"(?![\w:])")
+_MINUTE = 60_000_000_000
 _AFTER = 12  # buckets after the last trouble in which it may be said that it is over
 
 
@@ -76,7 +77,7 @@ class Story:
         """The first sign in the component, and the first complaint of each other service."""
         since = trigger.times[0] if trigger is not None and trigger.times else self.found.start
         own = [s for s in signals if s.service == component and s.times and s.share >= 0.6 and s is not trigger
-               and s.kind in ("rare", "first_seen", "burst") and since <= s.start <= self.found.end
+               and s.kind in ("rare", "first_seen", "burst") and since <= s.start <= self.found.start + _MINUTE
                and (s in support or s.bad >= 0.6) and not is_mend(s.example)]
         first = min(own, key=lambda s: s.start) if own else None
         if first is not None:

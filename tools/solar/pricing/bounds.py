@@ -30,7 +30,7 @@ from enlist.tools.solar.pricing.model import (
     Term,
     Transfer,
 )
-from enlist.tools.solar.pricing.priced import DRAM, LINK, SPECIAL, Priced, linked, priced
+from enlist.tools.solar.pricing.priced import DRAM, LINK, LLC, SPECIAL, Priced, linked, priced
 from enlist.tools.solar.pricing.ruling import Ruling
 from enlist.tools.solar.pricing.traffic import Views
 from enlist.tools.solar.rules.lean import lean
@@ -204,6 +204,8 @@ def _fidelities(graph: Graph, items: Sequence[Priced], calls: Sequence[_Call], d
         sent = sum(linked(i, device) for i in mine)
         here = [_roof(device, call.phase, roof, n) for roof, n in amounts.items() if n]
         here += [_roof(device, call.phase, DRAM, moved), *([_roof(device, call.phase, LINK, sent)] if sent else [])]
+        if device.caches[-1].bandwidth is not None:
+            here.append(_roof(device, call.phase, LLC, _through_last_level(call, device)))
         slowest = max(r.seconds for r in here)
         again = 0.0 if ruling.any_algorithm else extra_for_call(graph, mine, call.outside, call.bytes, device)
         fused += slowest
@@ -222,6 +224,13 @@ def _cold(call: _Call, device: Device, ruling: Ruling) -> int:
     return sum(max(0, sum(t.bytes for t in call.transfers if t.way == way) - room) for way in ("in", "out"))
 
 
+def _through_last_level(call: _Call, device: Device) -> int:
+    """Bytes that pass the last-level cache on the way in and out, wherever they were before: all that a call moves but
+    what the levels above it can hold."""
+    above = int(sum(cache.capacity.value for cache in device.caches[:-1]))
+    return sum(max(0, sum(t.bytes for t in call.transfers if t.way == way) - above) for way in ("in", "out"))
+
+
 def _roof(device: Device, phase: Phase, roof: str, amount: float) -> Roof:
     rate = _rate(device, roof)
     return Roof(roof=roof, phase=phase, amount=round(amount), peak=rate, seconds=amount / rate)
@@ -231,6 +240,9 @@ def _rate(device: Device, roof: str) -> float:
     """Amount per second of a roof by the name of the unit that serves it."""
     if roof == DRAM:
         return device.dram_bandwidth.value
+    if roof == LLC:
+        bandwidth = device.caches[-1].bandwidth
+        return bandwidth.value if bandwidth is not None else float("inf")
     if roof == LINK:
         return device.interconnect.bandwidth if device.interconnect else float("inf")
     if roof == SPECIAL:
@@ -279,6 +291,10 @@ def _peak(device: Device, roof: str) -> PeakUsed:
     if roof == DRAM:
         return PeakUsed(per_second=device.dram_bandwidth.value, unit="byte/s", clock="memory",
                         source=device.dram_bandwidth.source)
+    if roof == LLC:
+        cache = device.caches[-1]
+        return PeakUsed(per_second=_rate(device, LLC), unit="byte/s", clock="cache",
+                        source=cache.bandwidth.source if cache.bandwidth else "no bandwidth on the sheet: no limit")
     if roof == LINK:
         link = device.interconnect
         return PeakUsed(per_second=_rate(device, LINK), unit="byte/s", clock="link",

@@ -33,8 +33,8 @@ class Term(ToolModel):
 
 
 class Roof(ToolModel):
-    """One roof of the fused bound of a phase: `amount` is FLOP, bytes ("dram", "link"), or evaluations ("special");
-    `peak` is per second."""
+    """One roof of the fused bound of a phase: `amount` is FLOP, bytes ("dram", "llc", "link"), or evaluations
+    ("special"); `peak` is per second."""
 
     roof: str
     phase: Phase

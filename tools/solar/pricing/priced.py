@@ -15,7 +15,7 @@ from enlist.tools.solar.pricing.traffic import Views, is_free
 from enlist.tools.solar.rules.table import work
 from enlist.tools.solar.work import Work
 
-SPECIAL, DRAM, LINK = "special", "dram", "link"
+SPECIAL, DRAM, LINK, LLC = "special", "dram", "link", "llc"
 _SHORT = {"tf32": "tf32", "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": "int8",
           "uint8": "int8", "int4": "int4", "uint4": "int4", "float4_e2m1fn": "fp4", "float6_e2m3fn": "fp6",
           "float6_e3m2fn": "fp6"}

@@ -60,6 +60,21 @@ def test_warm_caches_exempt_what_fits_them_on_both_ways() -> None:
     assert one(large).fused_s == pytest.approx(4 * (2 * 16 * 20000 + 20000**2) / PCIE.dram_bandwidth.value)
 
 
+def test_what_warm_caches_hold_still_passes_the_last_level_where_its_bandwidth_is_known() -> None:
+    (device,) = resolve(["MI300X"])
+    llc, above = device.caches[-1], sum(c.capacity.value for c in device.caches[:-1])
+    assert llc.bandwidth is not None
+    many = int(llc.capacity.value // 4)  # float32 that just fit
+    graph = Graph(target="t", assumed=(), tensors=(
+        tensor("a", (many,), "float32", "input"), tensor("c", (1,), "float32", "output", is_output=True)), nodes=(
+        Node(id="n", op="sum", inputs=("a",), slots=("self",), outputs=("c",)),))
+    found = one(graph, device, warm=True)
+    assert found.fused_s == pytest.approx((4 * many - int(above)) / llc.bandwidth.value)
+    assert found.fused_s < one(graph, device).fused_s == pytest.approx(4 * (many + 1) / device.dram_bandwidth.value)
+    assert {"dram", "llc"} <= {r.roof for r in found.roofs}
+    assert "llc" not in {r.roof for r in one(graph).roofs}  # no bandwidth on that sheet: no limit
+
+
 def test_strict_float32_stands_beside_the_default(graph_of: Capture) -> None:
     found = one(graph_of("F.conv2d(a, b)", "torch.rand(16, 512, 64, 64), torch.rand(512, 512, 3, 3)"))
     flop = 2 * 16 * 512 * 512 * 62 * 62 * 9

@@ -22,7 +22,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def client(server, **changes):
     waits: list[float] = []
     settings = {"name": "m", "endpoint": server.address, "model": "served", "usd_per_million_in": 1.0,
-                "usd_per_million_out": 2.0, "first_byte_seconds": 0.5, "idle_seconds": 0.5, "timeout": 20.0}
+                "usd_per_million_out": 2.0, "first_byte_seconds": 15.0, "idle_seconds": 15.0, "timeout": 60.0}
     made = Client(ModelSettings(**{**settings, **changes}), sleep=waits.append)
     return made, waits
 
@@ -104,9 +104,10 @@ def test_a_cut_stream_is_tried_again_and_its_worst_case_is_paid():
 
 
 def test_a_slow_first_byte_and_a_half_open_socket_are_told_apart_and_end():
-    for step, what in ((silent(3.0), "no first byte"), (stalls("sev", 3.0), "stalled stream")):
+    for step, what, limit in ((silent(8.0), "no first byte", "first_byte_seconds"),
+                              (stalls("sev", 8.0), "stalled stream", "idle_seconds")):
         with FaultServer([step, says("seven")]) as server:
-            made, _ = client(server)
+            made, _ = client(server, **{limit: 2.0})
             assert made.ask(QUESTION).text == "seven"
             assert made.attempts == [what, "200"]
 

@@ -26,8 +26,8 @@ def memory(tmp_path):
 
 def settings(server, **changes):
     return ModelSettings(**{"name": "small", "endpoint": server.address, "model": "served", "usd_per_million_in": 1.0,
-                            "usd_per_million_out": 2.0, "capabilities": ("wording",), "first_byte_seconds": 0.3,
-                            "idle_seconds": 0.3, **changes})
+                            "usd_per_million_out": 2.0, "capabilities": ("wording",), "first_byte_seconds": 15.0,
+                            "idle_seconds": 15.0, **changes})
 
 
 def work(memory, *models, run="r", **changes):
